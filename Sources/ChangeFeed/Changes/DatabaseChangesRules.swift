@@ -1,0 +1,68 @@
+/// How a page of database changes is made (sections 6.2 to 6.5).
+extension Feed {
+    package func databaseChanges(
+        _ request: DatabaseChangesRequest, in databaseID: DatabaseID, from store: any StoreReader
+    ) throws(ChangeFeedError) -> DatabaseChanges {
+        try checkTracksChanges(databaseID, zoneID: nil)
+        let limit = try pageLimit(request.resultsLimit, zoneID: nil)
+        let feedDigest = TokenContent.feedDigest(of: databaseID)
+        let since = try content(
+            ofToken: request.since?.bytes, kind: .database, feedDigest: feedDigest, zoneID: nil, in: store)
+        if let since {
+            try checkHistory(since, horizon: try store.horizon(of: databaseID), zoneID: nil, in: store)
+        }
+
+        let after = since?.position ?? .beginning
+        let head = try store.head(of: databaseID)
+        let start = since == nil ? head : since?.start
+        let reach = max(after, start ?? after)
+
+        var changes: [DatabaseChanges.Change] = []
+        var count = 0
+        var last = after
+        var moreComing = false
+        try store.scanZones(of: databaseID, after: after) { (zone) throws(ChangeFeedError) in
+            let items = entries(of: zone, after: reach)
+            if items.isEmpty { return .next }
+            if count == limit {
+                moreComing = true
+                return .stop
+            }
+            changes += items
+            count += 1
+            last = zone.position
+            return .next
+        }
+
+        let position = moreComing ? last : max(head, after)
+        let content = TokenContent(
+            kind: .database,
+            storeID: store.storeID,
+            feedDigest: feedDigest,
+            epoch: try epochNonce(of: max(position, start ?? position), in: store),
+            position: position,
+            incarnation: .beginning,
+            start: start.flatMap { position < $0 ? $0 : nil }
+        )
+        return DatabaseChanges(
+            changes: changes, changeToken: DatabaseChangeToken(content), moreComing: moreComing)
+    }
+
+    /// What a zone's row says to a reader who knows of every deletion up to `reach` or never held what it took. A zone
+    /// deleted and created again is one item with two entries (rule 6.5).
+    private func entries(of zone: ZoneRow, after reach: ChangePosition) -> [DatabaseChanges.Change] {
+        switch zone.life {
+        case .deleted(let reason, _):
+            guard zone.position > reach else { return [] }
+            return [.deleted(.init(zoneID: zone.zoneID, reason: reason))]
+        case .live:
+            if let past = zone.pastDeletion, past.position > reach {
+                return [
+                    .deleted(.init(zoneID: zone.zoneID, reason: past.reason)),
+                    .modified(zone.zoneID),
+                ]
+            }
+            return [.modified(zone.zoneID)]
+        }
+    }
+}

@@ -1,0 +1,83 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The server: a store, the rules over it, and any number of users.
+///
+/// There is no default container and no registry: make one, hand out its databases, keep it as long as they are used.
+/// Making a container opens the store anew, so its first write begins an epoch (rule 6.1.5).
+public final class Container: Sendable {
+    /// What a container is given beside its store.
+    public struct Configuration: Sendable {
+        /// The bounds of requests, records and pages.
+        public var limits: Limits
+        /// The server's clock: the dates of records and zones. It decides no conflict.
+        public var now: @Sendable () -> Date
+        /// The source of epoch nonces.
+        public var randomness: @Sendable () -> UInt64
+
+        /// A configuration from its parts; by default CloudKit's limits, the system's clock and its randomness.
+        public init(
+            limits: Limits = .cloudKit,
+            now: @escaping @Sendable () -> Date = { Date() },
+            randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+        ) {
+            self.limits = limits
+            self.now = now
+            self.randomness = randomness
+        }
+    }
+
+    /// The container's name.
+    public let identifier: String
+    /// What the container was given.
+    public let configuration: Configuration
+    let store: any ChangeStore
+    let feed: Feed
+
+    /// A container over a store.
+    public init(identifier: String, store: any ChangeStore = InMemoryStore(), configuration: Configuration = .init()) {
+        self.identifier = identifier
+        self.store = store
+        self.configuration = configuration
+        feed = Feed(configuration: configuration)
+    }
+
+    /// A database as one user sees it.
+    public func database(_ scope: DatabaseScope, for userID: String) -> Database {
+        Database(
+            container: self,
+            databaseID: scope == .public ? .public : .private(userID),
+            userID: userID
+        )
+    }
+}
+
+// MARK: - What a server does by itself
+
+extension Container {
+    /// Does what happens when the user removes the app's data of a zone in the system's settings: the zone goes with
+    /// the reason `purged` (rule FD3). Throws `zoneNotFound` if there is none.
+    public func purgeZone(_ zoneID: RecordZone.ID, for userID: String) async throws(ChangeFeedError) {
+        try await remove(zoneID, of: userID, because: .purged)
+    }
+
+    /// Does what happens when the user resets end-to-end encrypted data: the zone goes with the reason
+    /// `encryptedDataReset` (rule FD3). Throws `zoneNotFound` if there is none.
+    public func resetEncryptedData(
+        inZoneWith zoneID: RecordZone.ID, for userID: String
+    ) async throws(ChangeFeedError) {
+        try await remove(zoneID, of: userID, because: .encryptedDataReset)
+    }
+
+    private func remove(
+        _ zoneID: RecordZone.ID, of userID: String, because reason: DatabaseChanges.Deletion.Reason
+    ) async throws(ChangeFeedError) {
+        let feed = feed
+        try await store.write { (store) throws(ChangeFeedError) in
+            try feed.delete(zoneID, because: reason, in: .private(userID), date: feed.now(), from: store)
+        }
+    }
+}

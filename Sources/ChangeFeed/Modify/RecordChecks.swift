@@ -1,0 +1,93 @@
+/// What can be told of a record without looking at the server: names, keys, values, links (rules N1 to N6, R1, R11,
+/// R13). A record that fails here fails all items of its zone (rule M12).
+struct RecordChecks {
+    let names: NameRules
+    /// The type that was found good last: records of one type follow each other.
+    private var knownType: String?
+
+    init(names: NameRules) {
+        self.names = names
+    }
+
+    mutating func fault(in record: Record) -> ChangeFeedError? {
+        let recordID = record.recordID
+        if let fault = names.fault(inRecordName: recordID.recordName) {
+            return malformed(recordID, "The record name \"\(shown(recordID.recordName))\" \(fault).", rule: "N1")
+        }
+        if knownType.map({ sameBytes($0, record.recordType) }) != true {
+            if let fault = names.fault(inIdentifier: record.recordType) {
+                return malformed(recordID, "The record type \"\(shown(record.recordType))\" \(fault).", rule: "N5")
+            }
+            knownType = record.recordType
+        }
+        for edit in record.edits {
+            if let error = fault(in: edit, of: record) { return error }
+        }
+        return nil
+    }
+
+    private func fault(in edit: FieldEdit, of record: Record) -> ChangeFeedError? {
+        let recordID = record.recordID
+        switch edit.space {
+        case .plain:
+            if let fault = names.fault(inIdentifier: edit.key) {
+                return malformed(recordID, "The key \"\(shown(edit.key))\" \(fault).", rule: "N6")
+            }
+            switch edit.value {
+            case .reference(let reference): return fault(in: reference, key: edit.key, of: recordID)
+            case .list(let values): return fault(in: values, key: edit.key, of: recordID)
+            default: return nil
+            }
+        case .system:
+            guard case .reference(let parent) = edit.value else { return nil }
+            guard parent.action == .none else {
+                return malformed(
+                    recordID, "The parent is set with the action \(parent.action): use none.", rule: "R13")
+            }
+            return fault(in: parent, key: edit.key, of: recordID)
+        }
+    }
+
+    private func fault(in values: [RecordValue], key: String, of recordID: Record.ID) -> ChangeFeedError? {
+        guard let first = values.first else { return nil }
+        for value in values {
+            if value.kind == .list {
+                return malformed(recordID, "The value of \"\(key)\" is a list of lists.", rule: "R1")
+            }
+            if value.kind != first.kind {
+                return malformed(
+                    recordID,
+                    "The value of \"\(key)\" is a list of mixed types, \(first.kind) and \(value.kind).", rule: "R1")
+            }
+            if case .reference(let reference) = value, let error = fault(in: reference, key: key, of: recordID) {
+                return error
+            }
+        }
+        return nil
+    }
+
+    private func fault(in reference: Record.Reference, key: String, of recordID: Record.ID) -> ChangeFeedError? {
+        if reference.recordID.zoneID != recordID.zoneID {
+            return malformed(
+                recordID,
+                "The value of \"\(key)\" refers to a record of the zone \"\(reference.recordID.zoneID)\": "
+                    + "references stay within a zone.", rule: "R11")
+        }
+        if let fault = names.fault(inRecordName: reference.recordID.recordName) {
+            return malformed(
+                recordID,
+                "The value of \"\(key)\" refers to the record name \"\(shown(reference.recordID.recordName))\", "
+                    + "which \(fault).", rule: "N1")
+        }
+        return nil
+    }
+
+    private func malformed(_ recordID: Record.ID, _ message: String, rule: String) -> ChangeFeedError {
+        ChangeFeedError(.invalidArguments, message, recordID: recordID, rule: rule)
+    }
+
+    /// A name as it is shown in a message: not longer than a line.
+    private func shown(_ name: String) -> String {
+        name.utf8.count <= 80 ? name : String(name.prefix(80)) + "…"
+    }
+}

@@ -1,0 +1,134 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// How zones are saved and deleted (rules Z1 to Z5, N9).
+extension Feed {
+    package func modifyRecordZones(
+        _ request: RecordZoneModifyRequest, in databaseID: DatabaseID, to store: any StoreWriter
+    ) throws(ChangeFeedError) -> RecordZoneModifyResults {
+        try checkZoneRequest(request)
+        let date = now()
+        var saves: [RecordZoneModifyResults.Save] = []
+        for zone in request.saving {
+            do throws(ChangeFeedError) {
+                let row = try save(zone.zoneID, in: databaseID, date: date, to: store)
+                saves.append(.init(zoneID: zone.zoneID, result: .success(RecordZone(row))))
+            } catch {
+                saves.append(.init(zoneID: zone.zoneID, result: .failure(error)))
+            }
+        }
+        var deletions: [RecordZoneModifyResults.Deletion] = []
+        for zoneID in request.deleting {
+            do throws(ChangeFeedError) {
+                try delete(zoneID, because: .deleted, in: databaseID, date: date, from: store)
+                deletions.append(.init(zoneID: zoneID, result: .success(())))
+            } catch {
+                deletions.append(.init(zoneID: zoneID, result: .failure(error)))
+            }
+        }
+        return RecordZoneModifyResults(saves: saves, deletions: deletions)
+    }
+
+    private func checkZoneRequest(_ request: RecordZoneModifyRequest) throws(ChangeFeedError) {
+        let zoneIDs = request.saving.map(\.zoneID) + request.deleting
+        guard !zoneIDs.isEmpty else {
+            throw ChangeFeedError(
+                .invalidArguments, "The request is empty: give at least one zone to save or delete.", rule: "M1")
+        }
+        try checkItemCount(zoneIDs.count)
+        var seen: Set<RecordZone.ID> = []
+        for zoneID in zoneIDs where !seen.insert(zoneID).inserted {
+            throw ChangeFeedError(
+                .invalidArguments, "The zone \"\(zoneID)\" is in the request twice: one entry for each zone.",
+                zoneID: zoneID, rule: "M1")
+        }
+    }
+
+    private func save(
+        _ zoneID: RecordZone.ID, in databaseID: DatabaseID, date: Date, to store: any StoreWriter
+    ) throws(ChangeFeedError) -> ZoneRow {
+        if let fault = names.fault(inZoneID: zoneID) {
+            throw ChangeFeedError(
+                .invalidArguments, "The zone name \"\(zoneID.zoneName.prefix(80))\" \(fault).",
+                zoneID: zoneID, rule: "N2")
+        }
+        if zoneID.isDefault { return try zoneForWriting(zoneID, in: databaseID, date: date, to: store) }
+        if databaseID.scope == .public {
+            throw ChangeFeedError(
+                .badDatabase, "The public database has the default zone and no other.", zoneID: zoneID, rule: "N9")
+        }
+        guard zoneID.ownerName == RecordZone.ID.currentUserName else {
+            throw ChangeFeedError(
+                .invalidArguments,
+                "A zone of one's own has the owner name \"\(RecordZone.ID.currentUserName)\", "
+                    + "not \"\(zoneID.ownerName)\".",
+                zoneID: zoneID, rule: "N3")
+        }
+        let previous = try store.zone(zoneID, in: databaseID)
+        if let previous, case .live = previous.life { return previous }
+        return try create(zoneID, after: previous, in: databaseID, date: date, to: store)
+    }
+
+    private func create(
+        _ zoneID: RecordZone.ID, after previous: ZoneRow?, in databaseID: DatabaseID, date: Date,
+        to store: any StoreWriter
+    ) throws(ChangeFeedError) -> ZoneRow {
+        var past: ZoneRow.PastDeletion?
+        if let previous, case .deleted(let reason, let date) = previous.life {
+            past = .init(position: previous.position, reason: reason, date: date)
+        }
+        let row = ZoneRow(
+            databaseID: databaseID,
+            zoneID: zoneID,
+            key: try store.allocateZoneKey(),
+            incarnation: try nextStamp(in: store).position,
+            creationDate: date,
+            pastDeletion: past
+        )
+        try store.putZone(row)
+        return row
+    }
+
+    /// Deletes a zone with all its records, leaving a tombstone with the reason.
+    package func delete(
+        _ zoneID: RecordZone.ID, because reason: DatabaseChanges.Deletion.Reason, in databaseID: DatabaseID,
+        date: Date, from store: any StoreWriter
+    ) throws(ChangeFeedError) {
+        if zoneID.isDefault {
+            throw ChangeFeedError(
+                .invalidArguments, "The default zone cannot be deleted.", zoneID: zoneID, rule: "Z2")
+        }
+        var row = try liveZone(zoneID, in: databaseID, from: store)
+        try store.eraseRecords(of: row.key)
+        row.life = .deleted(reason, date)
+        row.position = try nextStamp(in: store).position
+        row.clientChangeTokenData = nil
+        try store.putZone(row)
+    }
+
+    /// The zone that records are written to. The default zone is there from the first write to it (rule Z2).
+    func zoneForWriting(
+        _ zoneID: RecordZone.ID, in databaseID: DatabaseID, date: Date, to store: any StoreWriter
+    ) throws(ChangeFeedError) -> ZoneRow {
+        if zoneID == .default, try store.zone(zoneID, in: databaseID) == nil {
+            return try create(zoneID, after: nil, in: databaseID, date: date, to: store)
+        }
+        return try liveZone(zoneID, in: databaseID, from: store)
+    }
+}
+
+extension ZoneRow {
+    /// What the zone can do (rules Z1, Z2).
+    var capabilities: RecordZone.Capabilities {
+        zoneID.isDefault ? [] : [.fetchChanges, .atomic]
+    }
+}
+
+extension RecordZone {
+    init(_ row: ZoneRow) {
+        self.init(zoneID: row.zoneID, capabilities: row.capabilities, creationDate: row.creationDate)
+    }
+}

@@ -1,0 +1,78 @@
+/// The port that a storage fulfils: serialisable transactions over rows.
+///
+/// A store keeps zone rows, one entry for each record id of a zone (a version or a tombstone), epochs and a position
+/// counter, and hands them back. It has no opinion: every rule of tags, policies, limits, coalescing and retention
+/// stands above this port, once.
+///
+/// What a store promises:
+/// - A transaction sees one state. Of two writes, one sees all the other did.
+/// - A write whose body throws leaves nothing behind. One that returns is visible to every transaction that begins
+///   afterwards, and as durable as the store says it is.
+/// - Positions are allocated by a write, strictly increasing, and belong to it alone: no reader sees one while a
+///   smaller one may still appear (rule 6.1.4).
+/// - The body is synchronous and runs exactly once; the transaction must not be used after it has returned.
+/// - What a store itself cannot do (a full disk, a damaged file) is thrown as a ``ChangeFeedError``.
+public protocol ChangeStore: Sendable {
+    /// Runs a body that reads one state of the store.
+    func read<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreReader) throws(ChangeFeedError) -> Result
+    ) async throws(ChangeFeedError) -> Result
+
+    /// Runs a body that reads and writes, alone.
+    func write<Result: Sendable>(
+        _ body: @escaping @Sendable (any StoreWriter) throws(ChangeFeedError) -> Result
+    ) async throws(ChangeFeedError) -> Result
+}
+
+/// What a transaction can read.
+public protocol StoreReader: AnyObject {
+    /// The store's name for life.
+    var storeID: StoreID { get }
+    /// All epochs, oldest first (rule 6.1.5).
+    var epochs: [Epoch] { get throws(ChangeFeedError) }
+    /// The highest position that was ever allocated and committed.
+    var head: ChangePosition { get throws(ChangeFeedError) }
+
+    /// The row of a zone, living or deleted.
+    func zone(_ zoneID: RecordZone.ID, in databaseID: DatabaseID) throws(ChangeFeedError) -> ZoneRow?
+    /// Visits the zone rows of a database with a position after the given one, in ascending order of position.
+    func scanZones(
+        of databaseID: DatabaseID, after position: ChangePosition,
+        _ visit: (ZoneRow) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError)
+    /// The highest position of a zone tombstone that was discarded from a database (section 6.2).
+    func horizon(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition
+    /// The position of the latest event of a database, discarded tombstones included.
+    func head(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition
+
+    /// The entry of a record name.
+    func record(named name: String, in zone: ZoneKey) throws(ChangeFeedError) -> RecordEntry?
+    /// Visits the entries of a zone with a position after the given one, in ascending order of position; tombstones
+    /// only where their position is after `tombstonesAfter`, which is never the smaller of the two.
+    ///
+    /// The cost depends on what is visited, not on what is skipped.
+    func scanRecords(
+        of zone: ZoneKey, after position: ChangePosition, tombstonesAfter: ChangePosition,
+        _ visit: (RecordEntry) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError)
+}
+
+/// What a transaction can write.
+public protocol StoreWriter: StoreReader {
+    /// The next position: greater than all before.
+    func allocatePosition() throws(ChangeFeedError) -> ChangePosition
+    /// Begins an epoch with the next position that is allocated.
+    func beginEpoch(nonce: UInt64) throws(ChangeFeedError)
+
+    /// A handle for a life of a zone that is being created.
+    func allocateZoneKey() throws(ChangeFeedError) -> ZoneKey
+    /// Stores a zone row in place of the one with the same database and zone id, if there is one. Where the handle
+    /// is another, the records of the earlier life are gone.
+    func putZone(_ row: ZoneRow) throws(ChangeFeedError)
+    /// Removes all records and tombstones of a zone; the zone's row stays.
+    func eraseRecords(of zone: ZoneKey) throws(ChangeFeedError)
+
+    /// Stores a version or a tombstone in place of the entry with the same record name, if there is one. Entries are
+    /// put in ascending order of position.
+    func putRecord(_ entry: RecordEntry, in zone: ZoneKey) throws(ChangeFeedError)
+}
