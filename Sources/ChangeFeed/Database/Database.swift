@@ -35,7 +35,7 @@ public struct Database: RecordDatabase {
         let (feed, databaseID, userID) = (container.feed, databaseID, userID)
         return try await write { (store) throws(ChangeFeedError) in
             try feed.modifyRecords(request, in: databaseID, by: userID, to: store)
-        }
+        }.results
     }
 
     /// Saves and deletes zones (section 1.4).
@@ -45,7 +45,7 @@ public struct Database: RecordDatabase {
         let (feed, databaseID) = (container.feed, databaseID)
         return try await write { (store) throws(ChangeFeedError) in
             try feed.modifyRecordZones(request, in: databaseID, to: store)
-        }
+        }.results
     }
 
     /// Records by id.

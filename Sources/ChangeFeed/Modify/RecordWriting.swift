@@ -10,12 +10,24 @@
 extension Feed {
     package func modifyRecords(
         _ request: RecordModifyRequest, in databaseID: DatabaseID, by userID: String, to store: any StoreWriter
-    ) throws(ChangeFeedError) -> RecordModifyResults {
+    ) throws(ChangeFeedError) -> Written<RecordModifyResults> {
         let groups = try groups(of: request)
         var writing = RecordWriting(
             request: request, databaseID: databaseID, userID: userID, date: now(), feed: self, store: store)
         for group in groups { try writing.write(group) }
-        return writing.results
+        return Written(results: writing.results, changes: writing.changes)
+    }
+}
+
+/// What a write answers, and what it changed: the latter is what subscribers are told of once it is committed.
+package struct Written<Results: Sendable>: Sendable {
+    package let results: Results
+    package let changes: [ZoneChange]
+
+    /// A zone in which something was written, with the types of the records; no types where the zone itself was.
+    package struct ZoneChange: Sendable {
+        package let zoneID: RecordZone.ID
+        package var recordTypes: Set<String> = []
     }
 }
 
@@ -31,6 +43,7 @@ private struct RecordWriting {
     private var checks: RecordChecks
     private var merge: FieldMerge
     private var sentBytes = 0
+    private(set) var changes: [Written<RecordModifyResults>.ZoneChange] = []
     private var saves: [Result<Record, ChangeFeedError>?]
     private var deletions: [Result<Void, ChangeFeedError>?]
 
@@ -164,12 +177,21 @@ private struct RecordWriting {
 
     private mutating func apply(_ plan: Plan, to zone: inout ZoneRow) throws(ChangeFeedError) {
         let before = zone.position
+        var change = Written<RecordModifyResults>.ZoneChange(zoneID: zone.zoneID)
+        // Records of one type follow each other.
+        var type = ""
+        func note(_ recordType: String) {
+            if sameBytes(recordType, type) { return }
+            type = recordType
+            change.recordTypes.insert(recordType)
+        }
         for (index, save) in plan.saves {
             let stamp = try feed.nextStamp(in: store)
             let version = RecordVersion(save, tag: stamp.changeTag, date: date, userID: userID)
             try store.putRecord(.live(version), in: zone.key)
             zone.position = stamp.position
             saves[index] = .success(Record(version: version))
+            note(version.recordType)
         }
         for (index, version) in plan.deletions {
             if let version {
@@ -184,9 +206,11 @@ private struct RecordWriting {
                 )
                 try store.putRecord(.tombstone(tombstone), in: zone.key)
                 zone.position = position
+                note(version.recordType)
             }
             deletions[index] = .success(())
         }
+        if !change.recordTypes.isEmpty { changes.append(change) }
         let isApplied = !plan.saves.isEmpty || !plan.deletions.isEmpty
         if isApplied, zone.position != before || zone.clientChangeTokenData != request.clientChangeTokenData {
             zone.clientChangeTokenData = request.clientChangeTokenData

@@ -8,13 +8,16 @@
 extension Feed {
     package func modifyRecordZones(
         _ request: RecordZoneModifyRequest, in databaseID: DatabaseID, to store: any StoreWriter
-    ) throws(ChangeFeedError) -> RecordZoneModifyResults {
+    ) throws(ChangeFeedError) -> Written<RecordZoneModifyResults> {
         try checkZoneRequest(request)
         let date = now()
+        var changes: [Written<RecordZoneModifyResults>.ZoneChange] = []
         var saves: [RecordZoneModifyResults.Save] = []
         for zone in request.saving {
             do throws(ChangeFeedError) {
+                let before = try store.head
                 let row = try save(zone.zoneID, in: databaseID, date: date, to: store)
+                if try store.head != before { changes.append(.init(zoneID: zone.zoneID)) }
                 saves.append(.init(zoneID: zone.zoneID, result: .success(RecordZone(row))))
             } catch {
                 saves.append(.init(zoneID: zone.zoneID, result: .failure(error)))
@@ -24,12 +27,13 @@ extension Feed {
         for zoneID in request.deleting {
             do throws(ChangeFeedError) {
                 try delete(zoneID, because: .deleted, in: databaseID, date: date, from: store)
+                changes.append(.init(zoneID: zoneID))
                 deletions.append(.init(zoneID: zoneID, result: .success(())))
             } catch {
                 deletions.append(.init(zoneID: zoneID, result: .failure(error)))
             }
         }
-        return RecordZoneModifyResults(saves: saves, deletions: deletions)
+        return Written(results: RecordZoneModifyResults(saves: saves, deletions: deletions), changes: changes)
     }
 
     private func checkZoneRequest(_ request: RecordZoneModifyRequest) throws(ChangeFeedError) {

@@ -1,7 +1,7 @@
 /// The port that a storage fulfils: serialisable transactions over rows.
 ///
-/// A store keeps zone rows, one entry for each record id of a zone (a version or a tombstone), epochs and a position
-/// counter, and hands them back. It has no opinion: every rule of tags, policies, limits, coalescing and retention
+/// A store keeps zone rows, one entry for each record id of a zone (a version or a tombstone), links between records,
+/// tables of small things, epochs and a position counter, and hands them back. It has no opinion: every rule of tags, policies, limits, coalescing and retention
 /// stands above this port, once.
 ///
 /// What a store promises:
@@ -44,6 +44,8 @@ public protocol StoreReader: AnyObject {
     func horizon(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition
     /// The position of the latest event of a database, discarded tombstones included.
     func head(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition
+    /// All databases that have or had a zone, in any order.
+    var databaseIDs: [DatabaseID] { get throws(ChangeFeedError) }
 
     /// The entry of a record name.
     func record(named name: String, in zone: ZoneKey) throws(ChangeFeedError) -> RecordEntry?
@@ -54,6 +56,24 @@ public protocol StoreReader: AnyObject {
     func scanRecords(
         of zone: ZoneKey, after position: ChangePosition, tombstonesAfter: ChangePosition,
         _ visit: (RecordEntry) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError)
+    /// Visits the tombstones of a zone in ascending order of position.
+    func scanTombstones(
+        of zone: ZoneKey, _ visit: (Tombstone) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError)
+
+    /// How many records of a zone have a link of a kind to a record name.
+    func linkCount(to target: String, kind: LinkKind, in zone: ZoneKey) throws(ChangeFeedError) -> Int
+    /// Visits the names of the records that have a link of a kind to a record name, in any order.
+    func scanLinks(
+        to target: String, kind: LinkKind, in zone: ZoneKey, _ visit: (String) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError)
+
+    /// The value of a key of a table of small things.
+    func metaValue(_ key: String, of table: MetaTable) throws(ChangeFeedError) -> [UInt8]?
+    /// Visits the keys of a table that are not before `key`, in ascending order of their UTF-8 bytes.
+    func scanMeta(
+        of table: MetaTable, from key: String, _ visit: (String, [UInt8]) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError)
 }
 
@@ -75,4 +95,18 @@ public protocol StoreWriter: StoreReader {
     /// Stores a version or a tombstone in place of the entry with the same record name, if there is one. Entries are
     /// put in ascending order of position.
     func putRecord(_ entry: RecordEntry, in zone: ZoneKey) throws(ChangeFeedError)
+    /// Removes the tombstone of a record name for good.
+    func discardTombstone(named name: String, in zone: ZoneKey) throws(ChangeFeedError)
+    /// Removes the row of a deleted zone for good, and raises its database's horizon to the row's position.
+    func discardZone(_ zoneID: RecordZone.ID, in databaseID: DatabaseID) throws(ChangeFeedError)
+    /// Raises a database's horizon; a lower position changes nothing.
+    func raiseHorizon(of databaseID: DatabaseID, to position: ChangePosition) throws(ChangeFeedError)
+
+    /// Stores a link from one record name to another; one that is there already stays as it is.
+    func putLink(from source: String, to target: String, kind: LinkKind, in zone: ZoneKey) throws(ChangeFeedError)
+    /// Removes a link; one that is not there is no error.
+    func removeLink(from source: String, to target: String, kind: LinkKind, in zone: ZoneKey) throws(ChangeFeedError)
+
+    /// Stores the value of a key of a table of small things; nil removes the key.
+    func setMetaValue(_ value: [UInt8]?, for key: String, of table: MetaTable) throws(ChangeFeedError)
 }

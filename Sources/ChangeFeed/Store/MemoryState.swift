@@ -4,9 +4,12 @@ final class MemoryState {
     private(set) var epochs: [Epoch]
     /// The one counter of positions.
     private var counter: UInt64
+    /// The counter when the latest transaction was committed.
+    private var committedCounter: UInt64
     private var databases: [DatabaseID: MemoryDatabase]
     /// By the number of their handle; nil where that life of the zone is over.
     private var zones: [MemoryZone?]
+    private var meta: [MetaTable: MemoryMetaTable]
     /// How to take back what the open transaction has done, in the order in which it was done.
     private var undo: [UndoStep] = []
     /// The indices that the open transaction has taken entries out of.
@@ -17,97 +20,35 @@ final class MemoryState {
         self.storeID = storeID
         epochs = []
         counter = 0
+        committedCounter = 0
         databases = [:]
         zones = []
+        meta = [:]
     }
 
     init(copying other: MemoryState) {
         storeID = other.storeID
         epochs = other.epochs
-        counter = other.counter
+        counter = other.committedCounter
+        committedCounter = other.committedCounter
         databases = other.databases.mapValues(MemoryDatabase.init(copying:))
         zones = other.zones.map { $0.map(MemoryZone.init(copying:)) }
-    }
-}
-
-/// One database in memory: its zones by id, and by position of their latest event.
-private final class MemoryDatabase {
-    var rows: [RecordZone.ID: ZoneRow] = [:]
-    var log = PositionLog<RecordZone.ID>()
-    var horizon = ChangePosition.beginning
-
-    init() {}
-
-    init(copying other: MemoryDatabase) {
-        rows = other.rows
-        log = other.log
-        horizon = other.horizon
-    }
-}
-
-/// One life of a zone in memory: its entries by name, and by position, living and dead apart, so that a first read
-/// does not pass old tombstones.
-private final class MemoryZone {
-    enum Entry {
-        case live(RecordVersion)
-        case tombstone(Tombstone)
-    }
-
-    var entries: [ByteString: Entry] = [:]
-    var live = PositionLog<RecordVersion>()
-    var tombstones = PositionLog<Tombstone>()
-
-    init() {}
-
-    init(copying other: MemoryZone) {
-        entries = other.entries
-        live = other.live
-        tombstones = other.tombstones
-    }
-
-    /// Puts an entry in the place of the name's earlier one, which is returned.
-    func put(_ entry: Entry, name: ByteString) -> Entry? {
-        let previous = entries.updateValue(entry, forKey: name)
-        switch previous {
-        case .live(let version): live.remove(at: version.position.low)
-        case .tombstone(let tombstone): tombstones.remove(at: tombstone.position.low)
-        case nil: break
-        }
-        switch entry {
-        case .live(let version): live.append(version, at: version.position.low)
-        case .tombstone(let tombstone): tombstones.append(tombstone, at: tombstone.position.low)
-        }
-        return previous
-    }
-
-    /// Takes back the latest ``put(_:name:)``.
-    func undoPut(name: ByteString, previous: Entry?) {
-        switch entries.updateOrRemove(previous, forKey: name) {
-        case .live: live.removeLast()
-        case .tombstone: tombstones.removeLast()
-        case nil: break
-        }
-        switch previous {
-        case .live(let version): live.restore(version, at: version.position.low)
-        case .tombstone(let tombstone): tombstones.restore(tombstone, at: tombstone.position.low)
-        case nil: break
-        }
-    }
-}
-
-extension Dictionary {
-    fileprivate mutating func updateOrRemove(_ value: Value?, forKey key: Key) -> Value? {
-        if let value { updateValue(value, forKey: key) } else { removeValue(forKey: key) }
+        meta = other.meta
     }
 }
 
 private enum UndoStep {
-    case counter(UInt64)
     case epoch
     case zoneKey
     case zoneRow(DatabaseID, RecordZone.ID, previous: ZoneRow?)
     case record(MemoryZone, ByteString, previous: MemoryZone.Entry?)
     case erased(Int, MemoryZone)
+    case discarded(MemoryZone, Tombstone)
+    case discardedZone(ZoneRow)
+    case horizon(MemoryDatabase, ChangePosition)
+    case linked(MemoryZone, from: ByteString, to: ByteString, LinkKind)
+    case unlinked(MemoryZone, from: ByteString, to: ByteString, LinkKind)
+    case meta(MetaTable, String, previous: [UInt8]?)
 }
 
 // MARK: - Reading
@@ -169,6 +110,42 @@ extension MemoryState: StoreReader {
         }
     }
 
+    func scanTombstones(
+        of zone: ZoneKey, _ visit: (Tombstone) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError) {
+        guard let zone = memoryZone(zone) else { return }
+        var next = zone.tombstones.next(from: 0)
+        while let slot = next {
+            if try visit(slot.entry) == .stop { return }
+            next = zone.tombstones.next(from: slot.index + 1)
+        }
+    }
+
+    var databaseIDs: [DatabaseID] { Array(databases.keys) }
+
+    func linkCount(to target: String, kind: LinkKind, in zone: ZoneKey) -> Int {
+        memoryZone(zone)?.links[kind]?[ByteString(target)]?.count ?? 0
+    }
+
+    func scanLinks(
+        to target: String, kind: LinkKind, in zone: ZoneKey, _ visit: (String) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError) {
+        guard let sources = memoryZone(zone)?.links[kind]?[ByteString(target)] else { return }
+        for source in sources where try visit(source.string) == .stop { return }
+    }
+
+    func metaValue(_ key: String, of table: MetaTable) -> [UInt8]? {
+        meta[table]?[key]
+    }
+
+    func scanMeta(
+        of table: MetaTable, from key: String, _ visit: (String, [UInt8]) throws(ChangeFeedError) -> ScanStep
+    ) throws(ChangeFeedError) {
+        meta[table]?.sortKeys()
+        // A copy, so that the visitor may look into the table.
+        try meta[table].map { (table) throws(ChangeFeedError) in try table.scan(from: key, visit) }
+    }
+
     private func memoryZone(_ key: ZoneKey) -> MemoryZone? {
         let index = Int(key.rawValue)
         return zones.indices.contains(index) ? zones[index] : nil
@@ -179,13 +156,11 @@ extension MemoryState: StoreReader {
 
 extension MemoryState: StoreWriter {
     func allocatePosition() -> ChangePosition {
-        if undo.isEmpty { undo.append(.counter(counter)) }
         counter += 1
         return ChangePosition(low: counter)
     }
 
     func beginEpoch(nonce: UInt64) {
-        undo.append(.counter(counter))
         undo.append(.epoch)
         epochs.append(Epoch(nonce: nonce, firstPosition: ChangePosition(low: counter + 1)))
     }
@@ -237,8 +212,48 @@ extension MemoryState: StoreWriter {
         if previous != nil { touched[ObjectIdentifier(zone)] = zone }
     }
 
+    func discardTombstone(named name: String, in zone: ZoneKey) {
+        guard let zone = memoryZone(zone), let tombstone = zone.discardTombstone(ByteString(name)) else { return }
+        undo.append(.discarded(zone, tombstone))
+        touched[ObjectIdentifier(zone)] = zone
+    }
+
+    func discardZone(_ zoneID: RecordZone.ID, in databaseID: DatabaseID) {
+        guard let database = databases[databaseID], let row = database.rows[zoneID], row.life != .live else { return }
+        eraseRecords(of: row.key)
+        database.rows[zoneID] = nil
+        database.log.remove(at: row.position.low)
+        undo.append(.discardedZone(row))
+        touchedDatabases[databaseID] = database
+        raiseHorizon(of: databaseID, to: row.position)
+    }
+
+    func raiseHorizon(of databaseID: DatabaseID, to position: ChangePosition) {
+        guard let database = databases[databaseID], database.horizon < position else { return }
+        undo.append(.horizon(database, database.horizon))
+        database.horizon = position
+    }
+
+    func putLink(from source: String, to target: String, kind: LinkKind, in zone: ZoneKey) {
+        let (source, target) = (ByteString(source), ByteString(target))
+        guard let zone = memoryZone(zone), zone.insertLink(from: source, to: target, kind: kind) else { return }
+        undo.append(.linked(zone, from: source, to: target, kind))
+    }
+
+    func removeLink(from source: String, to target: String, kind: LinkKind, in zone: ZoneKey) {
+        let (source, target) = (ByteString(source), ByteString(target))
+        guard let zone = memoryZone(zone), zone.removeLink(from: source, to: target, kind: kind) else { return }
+        undo.append(.unlinked(zone, from: source, to: target, kind))
+    }
+
+    func setMetaValue(_ value: [UInt8]?, for key: String, of table: MetaTable) {
+        let previous = meta[table, default: MemoryMetaTable()].set(value, for: key)
+        undo.append(.meta(table, key, previous: previous))
+    }
+
     /// Ends the open transaction and keeps what it did.
     func commit() {
+        committedCounter = counter
         undo.removeAll(keepingCapacity: undo.capacity <= 4096)
         if !touched.isEmpty {
             for zone in touched.values {
@@ -255,9 +270,9 @@ extension MemoryState: StoreWriter {
 
     /// Ends the open transaction and takes back what it did.
     func rollBack() {
+        counter = committedCounter
         while let step = undo.popLast() {
             switch step {
-            case .counter(let counter): self.counter = counter
             case .epoch: epochs.removeLast()
             case .zoneKey: zones.removeLast()
             case .zoneRow(let databaseID, let zoneID, let previous):
@@ -269,6 +284,17 @@ extension MemoryState: StoreWriter {
                 }
             case .record(let zone, let name, let previous): zone.undoPut(name: name, previous: previous)
             case .erased(let index, let zone): zones[index] = zone
+            case .discarded(let zone, let tombstone): zone.restore(tombstone)
+            case .discardedZone(let row):
+                databases[row.databaseID]?.rows[row.zoneID] = row
+                databases[row.databaseID]?.log.restore(row.zoneID, at: row.position.low)
+            case .horizon(let database, let horizon): database.horizon = horizon
+            case .linked(let zone, let source, let target, let kind):
+                _ = zone.removeLink(from: source, to: target, kind: kind)
+            case .unlinked(let zone, let source, let target, let kind):
+                _ = zone.insertLink(from: source, to: target, kind: kind)
+            case .meta(let table, let key, let previous):
+                _ = meta[table, default: MemoryMetaTable()].set(previous, for: key)
             }
         }
         touched.removeAll()

@@ -186,6 +186,32 @@ public enum RecordEntry: Sendable {
     }
 }
 
+/// What a link between two records of a zone does: the index from a target back to those that refer to it.
+public enum LinkKind: Int, Sendable, Hashable, CaseIterable {
+    /// The source names the target as its parent (rules R13, R14).
+    case parent = 1
+    /// The source is deleted with the target (rule R11).
+    case deleteSelf = 2
+}
+
+/// The tables of small things that a store keeps as bytes under a key, in the order of the keys' UTF-8 bytes.
+public enum MetaTable: Int, Sendable, Hashable, CaseIterable {
+    /// The schema (rule R5): one row.
+    case schema = 1
+    /// Subscriptions by database and id.
+    case subscriptions = 2
+    /// Outcomes of requests with an id (section 6.13.6).
+    case requests = 3
+    /// The same outcomes in the order of their age.
+    case requestAges = 4
+    /// How many live records refer to an asset's content, by user and content.
+    case assets = 5
+    /// Contents to which no record refers any more.
+    case orphanedAssets = 6
+    /// Bytes used, by user.
+    case usage = 7
+}
+
 /// Whether a scan goes on.
 public enum ScanStep: Sendable {
     /// Visit the next entry.
