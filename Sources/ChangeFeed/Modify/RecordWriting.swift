@@ -22,13 +22,13 @@ extension Feed {
 /// What a write answers, and what it changed: the latter is what subscribers are told of once it is committed.
 package struct Written<Results: Sendable>: Sendable {
     package let results: Results
-    package let changes: [ZoneChange]
+    package let changes: [WrittenZone]
+}
 
-    /// A zone in which something was written, with the types of the records; no types where the zone itself was.
-    package struct ZoneChange: Sendable {
-        package let zoneID: RecordZone.ID
-        package var recordTypes: Set<String> = []
-    }
+/// A zone in which something was written, with the types of the records; no types where the zone itself was.
+package struct WrittenZone: Sendable {
+    package let zoneID: RecordZone.ID
+    package var recordTypes: Set<String> = []
 }
 
 /// One modify request under way.
@@ -43,7 +43,7 @@ private struct RecordWriting {
     private var checks: RecordChecks
     private var merge: FieldMerge
     private var sentBytes = 0
-    private(set) var changes: [Written<RecordModifyResults>.ZoneChange] = []
+    private(set) var changes: [WrittenZone] = []
     private var saves: [Result<Record, ChangeFeedError>?]
     private var deletions: [Result<Void, ChangeFeedError>?]
 
@@ -177,7 +177,7 @@ private struct RecordWriting {
 
     private mutating func apply(_ plan: Plan, to zone: inout ZoneRow) throws(ChangeFeedError) {
         let before = zone.position
-        var change = Written<RecordModifyResults>.ZoneChange(zoneID: zone.zoneID)
+        var change = WrittenZone(zoneID: zone.zoneID)
         // Records of one type follow each other.
         var type = ""
         func note(_ recordType: String) {

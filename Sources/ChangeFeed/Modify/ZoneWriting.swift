@@ -11,7 +11,7 @@ extension Feed {
     ) throws(ChangeFeedError) -> Written<RecordZoneModifyResults> {
         try checkZoneRequest(request)
         let date = now()
-        var changes: [Written<RecordZoneModifyResults>.ZoneChange] = []
+        var changes: [WrittenZone] = []
         var saves: [RecordZoneModifyResults.Save] = []
         for zone in request.saving {
             do throws(ChangeFeedError) {

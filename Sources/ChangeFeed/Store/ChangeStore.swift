@@ -30,7 +30,7 @@ public protocol StoreReader: AnyObject {
     var storeID: StoreID { get }
     /// All epochs, oldest first (rule 6.1.5).
     var epochs: [Epoch] { get throws(ChangeFeedError) }
-    /// The highest position that was ever allocated and committed.
+    /// The highest position that was ever allocated and committed; within a write, its own included.
     var head: ChangePosition { get throws(ChangeFeedError) }
 
     /// The row of a zone, living or deleted.
