@@ -103,6 +103,8 @@ public struct ChangeFeedError: Error, Sendable {
         case damaged
         /// A zone: deleted because the user reset the encrypted data (rule E3).
         case encryptedDataReset
+        /// A zone: something was written to it since the token that a request named (section 6.13.1).
+        case zoneChanged
         /// A server that says "more" and gives nothing new.
         case noProgress
     }
@@ -130,6 +132,8 @@ public struct ChangeFeedError: Error, Sendable {
         case record(Record.ID)
         /// A zone.
         case zone(RecordZone.ID)
+        /// A subscription, by its id.
+        case subscription(String)
     }
 
     private final class Context: Sendable {

@@ -6,15 +6,18 @@ extension Feed {
         try checkTracksChanges(databaseID, zoneID: nil)
         let limit = try pageLimit(request.resultsLimit, zoneID: nil)
         let feedDigest = TokenContent.feedDigest(of: databaseID)
-        let since = try content(
-            ofToken: request.since?.bytes, kind: .database, feedDigest: feedDigest, zoneID: nil, in: store)
-        if let since {
-            try checkHistory(since, horizon: try store.horizon(of: databaseID), zoneID: nil, in: store)
+        var since: TokenContent?
+        if let token = request.since {
+            let content = try content(
+                of: token.bytes, kind: .database, feedDigest: feedDigest, zoneID: nil, in: store)
+            since = content
+            try checkHistory(content, horizon: try store.horizon(of: databaseID), zoneID: nil, in: store)
         }
 
         let after = since?.position ?? .beginning
         let head = try store.head(of: databaseID)
-        let start = since == nil ? head : since?.start
+        let isTellingAll = since == nil && compatibility.firstReadReportsDeletedZones
+        let start = isTellingAll ? nil : since == nil ? head : since?.start
         let reach = max(after, start ?? after)
 
         var changes: [DatabaseChanges.Change] = []
@@ -51,6 +54,8 @@ extension Feed {
     /// What a zone's row says to a reader who knows of every deletion up to `reach` or never held what it took. A zone
     /// deleted and created again is one item with two entries (rule 6.5).
     private func entries(of zone: ZoneRow, after reach: ChangePosition) -> [DatabaseChanges.Change] {
+        // It tracks no changes, so it is never reported (rule Z2).
+        if zone.zoneID.isDefault { return [] }
         switch zone.life {
         case .deleted(let reason, _):
             guard zone.position > reach else { return [] }

@@ -1,10 +1,9 @@
 extension Feed {
-    /// A fetch's token, decoded and found to belong to this feed; nil if the fetch has none.
+    /// A token, decoded and found to belong to this feed.
     func content(
-        ofToken bytes: [UInt8]?, kind: TokenContent.Kind, feedDigest: UInt64, zoneID: RecordZone.ID?,
+        of bytes: [UInt8], kind: TokenContent.Kind, feedDigest: UInt64, zoneID: RecordZone.ID?,
         in store: any StoreReader
-    ) throws(ChangeFeedError) -> TokenContent? {
-        guard let bytes else { return nil }
+    ) throws(ChangeFeedError) -> TokenContent {
         let content = try tokenContent(bytes)
         guard content.kind == kind else {
             throw ChangeFeedError(

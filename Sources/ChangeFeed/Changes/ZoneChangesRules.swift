@@ -6,18 +6,12 @@ extension Feed {
         let zoneID = request.zoneID
         try checkTracksChanges(databaseID, zoneID: zoneID)
         let limit = try pageLimit(request.resultsLimit, zoneID: zoneID)
-        let feedDigest = TokenContent.feedDigest(of: databaseID, zone: zoneID)
-        let since = try content(
-            ofToken: request.since?.bytes, kind: .zone, feedDigest: feedDigest, zoneID: zoneID, in: store)
-        let zone = try liveZone(zoneID, in: databaseID, from: store)
-        if let since {
-            guard since.incarnation == zone.incarnation else {
-                // A zone that was created in a history that is no more has not been created anew.
-                try checkHistory(since, horizon: .beginning, zoneID: zoneID, in: store)
-                throw expired(
-                    .zoneRecreated, "the zone was deleted and created again", zoneID: zoneID, rule: "6.2")
-            }
-            try checkHistory(since, horizon: zone.horizon, zoneID: zoneID, in: store)
+        let zone: ZoneRow
+        let since: TokenContent?
+        if let token = request.since {
+            (since, zone) = try content(of: token, for: zoneID, in: databaseID, from: store)
+        } else {
+            (since, zone) = (nil, try liveZone(zoneID, in: databaseID, from: store))
         }
 
         let after = since?.position ?? .beginning
@@ -31,7 +25,7 @@ extension Feed {
         let content = TokenContent(
             kind: .zone,
             storeID: store.storeID,
-            feedDigest: feedDigest,
+            feedDigest: TokenContent.feedDigest(of: databaseID, zone: zoneID),
             epoch: try epochNonce(of: max(position, start ?? position), in: store),
             position: position,
             incarnation: zone.incarnation,
@@ -43,6 +37,23 @@ extension Feed {
             clientChangeTokenData: zone.clientChangeTokenData,
             moreComing: page.moreComing
         )
+    }
+
+    /// What a token says of a zone that exists, once all of the table in section 6.2 is found to hold.
+    func content(
+        of token: ZoneChangeToken, for zoneID: RecordZone.ID, in databaseID: DatabaseID, from store: any StoreReader
+    ) throws(ChangeFeedError) -> (TokenContent, ZoneRow) {
+        let content = try content(
+            of: token.bytes, kind: .zone, feedDigest: TokenContent.feedDigest(of: databaseID, zone: zoneID),
+            zoneID: zoneID, in: store)
+        let zone = try liveZone(zoneID, in: databaseID, from: store)
+        guard content.incarnation == zone.incarnation else {
+            // A zone that was created in a history that is no more has not been created anew.
+            try checkHistory(content, horizon: .beginning, zoneID: zoneID, in: store)
+            throw expired(.zoneRecreated, "the zone was deleted and created again", zoneID: zoneID, rule: "6.2")
+        }
+        try checkHistory(content, horizon: zone.horizon, zoneID: zoneID, in: store)
+        return (content, zone)
     }
 
     private struct RecordPage {
@@ -70,7 +81,7 @@ extension Feed {
             switch entry {
             case .live(let version):
                 let version = filter?.apply(to: version) ?? version
-                change = .modified(Record(version: version))
+                change = self.change(version, of: zone.databaseID.userID)
                 bytes = version.byteCount
             case .tombstone(let tombstone):
                 change = .deleted(ZoneChanges.Deletion(tombstone))
@@ -91,6 +102,15 @@ extension Feed {
             return .next
         }
         return page
+    }
+
+    /// A record that cannot be opened fails alone (rule FZ10).
+    private func change(_ version: RecordVersion, of userID: String) -> ZoneChanges.Change {
+        do throws(ChangeFeedError) {
+            return .modified(try record(version, of: userID))
+        } catch {
+            return .failed(version.recordID, error)
+        }
     }
 
     /// The row of a zone that exists; otherwise the error that says what became of it (section 6.2, rule E3).
@@ -179,6 +199,7 @@ struct KeyFilter {
             system: version.system,
             parent: version.parent,
             payload: keys.isEmpty ? .empty : filtered(version.payload),
+            encryptedPayload: keys.isEmpty ? nil : version.encryptedPayload.map { filtered($0) },
             loadedFields: .keys(keys)
         )
     }

@@ -9,33 +9,14 @@
 /// There is no default container and no registry: make one, hand out its databases, keep it as long as they are used.
 /// Making a container opens the store anew, so its first write begins an epoch (rule 6.1.5).
 public final class Container: Sendable {
-    /// What a container is given beside its store.
-    public struct Configuration: Sendable {
-        /// The bounds of requests, records and pages.
-        public var limits: Limits
-        /// The server's clock: the dates of records and zones. It decides no conflict.
-        public var now: @Sendable () -> Date
-        /// The source of epoch nonces.
-        public var randomness: @Sendable () -> UInt64
-
-        /// A configuration from its parts; by default CloudKit's limits, the system's clock and its randomness.
-        public init(
-            limits: Limits = .cloudKit,
-            now: @escaping @Sendable () -> Date = { Date() },
-            randomness: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
-        ) {
-            self.limits = limits
-            self.now = now
-            self.randomness = randomness
-        }
-    }
-
     /// The container's name.
     public let identifier: String
     /// What the container was given.
     public let configuration: Configuration
     let store: any ChangeStore
     let feed: Feed
+    let compactionCursor = Locked(CompactionCursor())
+    package let hub: NotificationHub
 
     /// A container over a store.
     public init(identifier: String, store: any ChangeStore = InMemoryStore(), configuration: Configuration = .init()) {
@@ -43,6 +24,7 @@ public final class Container: Sendable {
         self.store = store
         self.configuration = configuration
         feed = Feed(configuration: configuration)
+        hub = NotificationHub(store: store, feed: feed, randomness: configuration.randomness)
     }
 
     /// A database as one user sees it.
@@ -52,6 +34,11 @@ public final class Container: Sendable {
             databaseID: scope == .public ? .public : .private(userID),
             userID: userID
         )
+    }
+
+    /// A new session of a device, with nobody signed in: see ``Device``. The container does not keep it.
+    public func device(_ deviceID: String) -> Device {
+        Device(deviceID: deviceID, container: self)
     }
 }
 
@@ -75,9 +62,10 @@ extension Container {
     private func remove(
         _ zoneID: RecordZone.ID, of userID: String, because reason: DatabaseChanges.Deletion.Reason
     ) async throws(ChangeFeedError) {
-        let feed = feed
+        let (feed, databaseID) = (feed, DatabaseID.private(userID))
         try await store.write { (store) throws(ChangeFeedError) in
-            try feed.delete(zoneID, because: reason, in: .private(userID), date: feed.now(), from: store)
+            try feed.delete(zoneID, because: reason, in: databaseID, date: feed.now(), from: store)
         }
+        await hub.publish([WrittenZone(zoneID: zoneID)], in: databaseID, from: nil)
     }
 }

@@ -1,17 +1,27 @@
 /// One database of a ``Container``, as one user sees it.
 ///
-/// A value: copies talk to the same data. Every call is one transaction of the store.
+/// A value: copies talk to the same data. Every call is one transaction of the store. What it wrote, those who listen
+/// have been told of when the call returns.
 public struct Database: RecordDatabase {
-    private let container: Container
+    let container: Container
     /// Which database of the store it is.
     public let databaseID: DatabaseID
     /// The user who talks to it.
     public let userID: String
+    /// The device that the user talks through, if it is known.
+    public let deviceID: String?
+    /// The device's session, which ends what is listened to.
+    let session: ObjectIdentifier?
 
-    init(container: Container, databaseID: DatabaseID, userID: String) {
+    init(
+        container: Container, databaseID: DatabaseID, userID: String, deviceID: String? = nil,
+        session: ObjectIdentifier? = nil
+    ) {
         self.container = container
         self.databaseID = databaseID
         self.userID = userID
+        self.deviceID = deviceID
+        self.session = session
     }
 
     /// A page of what has changed in the database since a token (sections 6.2 to 6.5).
@@ -32,10 +42,10 @@ public struct Database: RecordDatabase {
 
     /// Saves and deletes records (section 1.9).
     public func modifyRecords(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
-        let (feed, databaseID, userID) = (container.feed, databaseID, userID)
-        return try await write { (store) throws(ChangeFeedError) in
-            try feed.modifyRecords(request, in: databaseID, by: userID, to: store)
-        }.results
+        let (feed, databaseID, userID, deviceID) = (container.feed, databaseID, userID, deviceID)
+        return try await writeAndTell { (store) throws(ChangeFeedError) in
+            try feed.modifyRecords(request, in: databaseID, by: userID, device: deviceID, to: store)
+        }
     }
 
     /// Saves and deletes zones (section 1.4).
@@ -43,9 +53,9 @@ public struct Database: RecordDatabase {
         _ request: RecordZoneModifyRequest
     ) async throws(ChangeFeedError) -> RecordZoneModifyResults {
         let (feed, databaseID) = (container.feed, databaseID)
-        return try await write { (store) throws(ChangeFeedError) in
+        return try await writeAndTell { (store) throws(ChangeFeedError) in
             try feed.modifyRecordZones(request, in: databaseID, to: store)
-        }.results
+        }
     }
 
     /// Records by id.
@@ -68,6 +78,28 @@ public struct Database: RecordDatabase {
         }
     }
 
+    /// Saves and deletes subscriptions of the user (section 1.11). In the public database it throws `badDatabase`.
+    public func modifySubscriptions(
+        _ request: SubscriptionModifyRequest
+    ) async throws(ChangeFeedError) -> SubscriptionModifyResults {
+        let (feed, databaseID) = (container.feed, databaseID)
+        // Whatever comes of it: a store may fail after it has committed.
+        defer { container.hub.subscriptionsWereModified(in: databaseID) }
+        return try await write { (store) throws(ChangeFeedError) in
+            try feed.modifySubscriptions(request, in: databaseID, to: store)
+        }
+    }
+
+    /// Subscriptions of the user by id, or all.
+    public func subscriptions(
+        _ request: SubscriptionsRequest
+    ) async throws(ChangeFeedError) -> [String: Result<Subscription, ChangeFeedError>] {
+        let (feed, databaseID) = (container.feed, databaseID)
+        return try await read { (store) throws(ChangeFeedError) in
+            try feed.subscriptions(request, in: databaseID, from: store)
+        }
+    }
+
     /// The user whose database this is.
     public func account() async throws(ChangeFeedError) -> Account {
         .available(userID: userID)
@@ -86,6 +118,14 @@ public struct Database: RecordDatabase {
         // Only before the transaction: what has been written is reported, cancelled or not.
         try checkCancellation()
         return try await container.store.write(body)
+    }
+
+    private func writeAndTell<Results: Sendable>(
+        _ body: @escaping @Sendable (any StoreWriter) throws(ChangeFeedError) -> Written<Results>
+    ) async throws(ChangeFeedError) -> Results {
+        let written = try await write(body)
+        await container.hub.publish(written.changes, in: databaseID, from: deviceID)
+        return written.results
     }
 
     private func checkCancellation() throws(ChangeFeedError) {

@@ -12,6 +12,12 @@ package struct Feed: Sendable {
     package let limits: Limits
     let names: NameRules
     let shapes = FieldShapes()
+    let encryption: FieldEncryption?
+    let compatibility: Compatibility
+    let retention: RetentionPolicy
+    let quota: @Sendable (String) -> Int?
+    let environment: Schema.Environment
+    let schemas = SchemaCache()
     package let now: @Sendable () -> Date
     private let randomness: @Sendable () -> UInt64
     /// The nonce of the epoch that this feed began. The first write after the store was opened, restored or imported
@@ -22,6 +28,11 @@ package struct Feed: Sendable {
     package init(configuration: Container.Configuration) {
         limits = configuration.limits
         names = NameRules(limits: configuration.limits)
+        encryption = configuration.encryption
+        compatibility = configuration.compatibility
+        retention = configuration.retention
+        quota = configuration.quota
+        environment = configuration.environment
         now = configuration.now
         randomness = configuration.randomness
     }
@@ -47,5 +58,10 @@ package struct Feed: Sendable {
         try store.beginEpoch(nonce: nonce)
         ownEpoch.withLock { $0 = nonce }
         return Stamp(position: try store.allocatePosition(), epoch: nonce)
+    }
+
+    /// To be called when the store was put back to an earlier state.
+    func beginEpochWithNextWrite() {
+        ownEpoch.withLock { $0 = nil }
     }
 }

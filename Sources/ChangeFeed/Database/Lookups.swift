@@ -9,7 +9,7 @@ extension Feed {
         for recordID in request.recordIDs where results[recordID] == nil {
             do throws(ChangeFeedError) {
                 let version = try version(of: recordID, in: databaseID, from: store)
-                results[recordID] = .success(Record(version: filter?.apply(to: version) ?? version))
+                results[recordID] = .success(try record(filter?.apply(to: version) ?? version, of: databaseID.userID))
             } catch {
                 results[recordID] = .failure(error)
             }

@@ -1,7 +1,7 @@
 /// The port that a client talks to: one database of one user, wherever it is.
 ///
 /// Each requirement takes one request, makes one round trip to the server and throws typed errors. An implementer
-/// conforms to these seven and no more; everything friendlier is an extension over `any RecordDatabase`.
+/// conforms to these nine and no more; everything friendlier is an extension over `any RecordDatabase`.
 public protocol RecordDatabase: Sendable {
     /// A page of what has changed in the database since a token.
     func databaseChanges(_ request: DatabaseChangesRequest) async throws(ChangeFeedError) -> DatabaseChanges
@@ -21,18 +21,14 @@ public protocol RecordDatabase: Sendable {
     func recordZones(
         _ request: RecordZonesRequest
     ) async throws(ChangeFeedError) -> [RecordZone.ID: Result<RecordZone, ChangeFeedError>]
+    /// Saves and deletes subscriptions: exactly one result for each item.
+    func modifySubscriptions(
+        _ request: SubscriptionModifyRequest
+    ) async throws(ChangeFeedError) -> SubscriptionModifyResults
+    /// Subscriptions by id, or all.
+    func subscriptions(
+        _ request: SubscriptionsRequest
+    ) async throws(ChangeFeedError) -> [String: Result<Subscription, ChangeFeedError>]
     /// Whether there is a user, and who.
     func account() async throws(ChangeFeedError) -> Account
-}
-
-/// Whether a device has a user, and who that is.
-public enum Account: Sendable, Hashable, Codable {
-    /// A user is signed in.
-    case available(userID: String)
-    /// Nobody is signed in.
-    case none
-    /// A policy forbids it.
-    case restricted
-    /// There is a user, but not right now.
-    case temporarilyUnavailable
 }

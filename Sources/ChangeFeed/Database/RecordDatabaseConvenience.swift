@@ -97,6 +97,40 @@ extension RecordDatabase {
         try only(results.deletions.first?.result).get()
     }
 
+    /// Saves and deletes subscriptions. Throws for the request as a whole; look at each result for the items.
+    public func modifySubscriptions(
+        saving subscriptions: [Subscription], deleting subscriptionIDs: [String] = []
+    ) async throws(ChangeFeedError) -> SubscriptionModifyResults {
+        try await modifySubscriptions(SubscriptionModifyRequest(saving: subscriptions, deleting: subscriptionIDs))
+    }
+
+    /// Saves one subscription, in place of the one with the same id if there is one (rule SB5).
+    @discardableResult
+    public func save(_ subscription: Subscription) async throws(ChangeFeedError) -> Subscription {
+        let results = try await modifySubscriptions(SubscriptionModifyRequest(saving: [subscription]))
+        return try only(results.saves.first?.result).get()
+    }
+
+    /// One subscription by id; throws `unknownItem` if there is none.
+    public func subscription(for subscriptionID: String) async throws(ChangeFeedError) -> Subscription {
+        let results = try await subscriptions(SubscriptionsRequest(subscriptionIDs: [subscriptionID]))
+        return try only(results[subscriptionID]).get()
+    }
+
+    /// All subscriptions of the user, in the order of their ids.
+    public func allSubscriptions() async throws(ChangeFeedError) -> [Subscription] {
+        let results = try await subscriptions(SubscriptionsRequest())
+        var subscriptions: [Subscription] = []
+        for result in results.values { subscriptions.append(try result.get()) }
+        return subscriptions.sorted { precedesByBytes($0.subscriptionID, $1.subscriptionID) }
+    }
+
+    /// Deletes one subscription; throws `unknownItem` if there is none.
+    public func deleteSubscription(withID subscriptionID: String) async throws(ChangeFeedError) {
+        let results = try await modifySubscriptions(SubscriptionModifyRequest(deleting: [subscriptionID]))
+        try only(results.deletions.first?.result).get()
+    }
+
     /// A database that answers with no result for an item broke the port's promise.
     private func only<Success>(
         _ result: Result<Success, ChangeFeedError>?

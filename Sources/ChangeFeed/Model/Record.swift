@@ -45,6 +45,8 @@ package struct FieldEdit: Sendable {
 /// Keys of different spaces are different fields though they may be spelled alike.
 package enum KeySpace: UInt8, Sendable {
     case plain
+    /// Sealed before a store sees them (rule R10).
+    case encrypted
     /// What the server and not the app names: the parent.
     case system
 }
@@ -104,15 +106,19 @@ extension Record {
     }
 
     /// The fields that have a value, sorted by the bytes of their keys.
-    public var fields: [Field] {
+    public var fields: [Field] { fields(in: .plain) }
+
+    func fields(in space: KeySpace) -> [Field] {
+        let payload = (space == .plain ? base.payload : base.encryptedPayload) ?? .empty
         var fields: [Field] = []
-        fields.reserveCapacity(base.payload.shape.keys.count + edits.count)
-        for (index, key) in base.payload.shape.keys.enumerated() {
-            if edits.contains(where: { $0.space == .plain && sameBytes($0.key, key) }) { continue }
-            if let value = base.payload.value(at: index) { fields.append(Field(key: key, value: value)) }
+        fields.reserveCapacity(payload.shape.keys.count + edits.count)
+        for (index, key) in payload.shape.keys.enumerated() {
+            if edits.contains(where: { $0.space == space && sameBytes($0.key, key) }) { continue }
+            guard let value = payload.value(at: index) else { continue }
+            fields.append(Field(key: key, value: base.assets?.bind(value, key: key) ?? value))
         }
         if edits.isEmpty { return fields }
-        for edit in edits where edit.space == .plain {
+        for edit in edits where edit.space == space {
             if let value = edit.value { fields.append(Field(key: edit.key, value: value)) }
         }
         return fields.sorted { precedesByBytes($0.key, $1.key) }
@@ -121,7 +127,14 @@ extension Record {
     @inline(__always)
     package func value(of key: String, in space: KeySpace) -> RecordValue? {
         for edit in edits where edit.space == space && sameBytes(edit.key, key) { return edit.value }
-        return space == .plain ? base.payload.value(of: key) : nil
+        switch space {
+        case .plain:
+            let value = base.payload.value(of: key)
+            guard let assets = base.assets else { return value }
+            return value.map { assets.bind($0, key: key) }
+        case .encrypted: return base.encryptedPayload?.value(of: key)
+        case .system: return nil
+        }
     }
 
     @inline(__always)
@@ -195,7 +208,9 @@ extension Record: Equatable {
         left.recordID == right.recordID && sameBytes(left.recordType, right.recordType)
             && left.base.system == right.base.system && left.base.loadedFields == right.base.loadedFields
             && left.parent == right.parent && left.fields == right.fields
+            && left.fields(in: .encrypted) == right.fields(in: .encrypted)
             && left.changedKeys.elementsEqual(right.changedKeys, by: sameBytes)
+            && left.encryptedValues.changedKeys.elementsEqual(right.encryptedValues.changedKeys, by: sameBytes)
     }
 }
 

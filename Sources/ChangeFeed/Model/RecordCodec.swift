@@ -16,7 +16,8 @@ private enum RecordArchive {
         static let parent = Parts(rawValue: 2)
         static let base = Parts(rawValue: 4)
         static let edits = Parts(rawValue: 8)
-        static let all: Parts = [.system, .parent, .base, .edits]
+        static let encrypted = Parts(rawValue: 16)
+        static let all: Parts = [.system, .parent, .base, .edits, .encrypted]
     }
 }
 
@@ -70,7 +71,10 @@ extension Record {
         var parts: RecordArchive.Parts = []
         if base.system != nil { parts.insert(.system) }
         if base.parent != nil { parts.insert(.parent) }
-        if includingBase, base.loadedFields != .none { parts.insert(.base) }
+        if includingBase, base.loadedFields != .none {
+            parts.insert(.base)
+            if base.encryptedPayload != nil { parts.insert(.encrypted) }
+        }
         if includingEdits, !edits.isEmpty { parts.insert(.edits) }
 
         var writer = ByteWriter(reserving: 256)
@@ -90,6 +94,7 @@ extension Record {
                 writer.number(0)
             }
             writer.blob(base.payload.encoded)
+            if let encrypted = base.encryptedPayload { writer.blob(encrypted.encoded) }
         }
         if parts.contains(.edits) {
             writer.number(UInt64(edits.count))
@@ -154,7 +159,7 @@ extension Record {
             throw MalformedBytes(reason: "has an unknown version")
         }
         let parts = RecordArchive.Parts(rawValue: try reader.byte())
-        guard RecordArchive.Parts.all.isSuperset(of: parts) else {
+        guard RecordArchive.Parts.all.isSuperset(of: parts), !parts.contains(.encrypted) || parts.contains(.base) else {
             throw MalformedBytes(reason: "has unknown parts")
         }
         let recordID = try reader.recordID()
@@ -168,15 +173,12 @@ extension Record {
             parent = reference
         }
         var payload = Payload.empty
+        var encryptedPayload: Payload?
         var loaded: LoadedFields = system == nil ? .all : .none
         if parts.contains(.base) {
             loaded = try reader.loadedFields()
-            let bytes = try reader.blob()
-            do throws(ChangeFeedError) {
-                payload = try Payload(encoded: bytes)
-            } catch {
-                throw MalformedBytes(reason: "has fields that cannot be read")
-            }
+            payload = try reader.payload()
+            if parts.contains(.encrypted) { encryptedPayload = try reader.payload() }
         }
         base = RecordVersion(
             recordID: recordID,
@@ -184,6 +186,7 @@ extension Record {
             system: system,
             parent: parent,
             payload: payload,
+            encryptedPayload: encryptedPayload,
             loadedFields: loaded
         )
         edits = parts.contains(.edits) ? try reader.edits() : []
@@ -223,6 +226,15 @@ extension ByteReader {
             creatorUserID: creator,
             lastModifiedUserID: modifier
         )
+    }
+
+    fileprivate mutating func payload() throws(MalformedBytes) -> Payload {
+        let bytes = try blob()
+        do throws(ChangeFeedError) {
+            return try Payload(encoded: bytes)
+        } catch {
+            throw MalformedBytes(reason: "has fields that cannot be read")
+        }
     }
 
     fileprivate mutating func loadedFields() throws(MalformedBytes) -> LoadedFields {

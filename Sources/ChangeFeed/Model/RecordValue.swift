@@ -7,7 +7,7 @@
 /// The value of one field: one of the types of rule R1, kept exactly.
 ///
 /// An integer is never turned into a double, NaN and -0.0 survive, dates keep their full precision. Values are
-/// compared by their stored bytes: doubles and dates by bit pattern, strings by UTF-8.
+/// compared by their stored bytes: doubles and dates by bit pattern, strings by UTF-8, assets by their content.
 public enum RecordValue: Sendable {
     /// Text.
     case string(String)
@@ -23,6 +23,8 @@ public enum RecordValue: Sendable {
     indirect case location(Location)
     /// A link to another record.
     indirect case reference(Record.Reference)
+    /// Content that lives apart from the record.
+    case asset(Asset)
     /// Values of one type; a mixture is refused when the record is saved.
     case list([RecordValue])
 }
@@ -44,6 +46,8 @@ extension RecordValue {
         case location
         /// See ``RecordValue/reference(_:)``.
         case reference
+        /// See ``RecordValue/asset(_:)``.
+        case asset
         /// See ``RecordValue/list(_:)``.
         case list
     }
@@ -58,6 +62,7 @@ extension RecordValue {
         case .date: .date
         case .location: .location
         case .reference: .reference
+        case .asset: .asset
         case .list: .list
         }
     }
@@ -75,6 +80,7 @@ extension RecordValue: Hashable {
             left.timeIntervalSinceReferenceDate.bitPattern == right.timeIntervalSinceReferenceDate.bitPattern
         case (.location(let left), .location(let right)): left == right
         case (.reference(let left), .reference(let right)): left == right
+        case (.asset(let left), .asset(let right)): left == right
         case (.list(let left), .list(let right)): left == right
         default: false
         }
@@ -90,6 +96,7 @@ extension RecordValue: Hashable {
         case .date(let date): hasher.combine(date.timeIntervalSinceReferenceDate.bitPattern)
         case .location(let location): hasher.combine(location)
         case .reference(let reference): hasher.combine(reference)
+        case .asset(let asset): hasher.combine(asset)
         case .list(let values): hasher.combine(values)
         }
     }

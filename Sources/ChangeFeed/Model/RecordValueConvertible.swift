@@ -130,6 +130,16 @@ extension Record.Reference: RecordValueConvertible {
     }
 }
 
+extension Asset: RecordValueConvertible {
+    /// The asset as a value.
+    public var recordValue: RecordValue { .asset(self) }
+    /// The asset of an asset value.
+    public init?(recordValue: RecordValue) {
+        guard case .asset(let asset) = recordValue else { return nil }
+        self = asset
+    }
+}
+
 extension Array: RecordValueConvertible where Element: RecordValueConvertible {
     /// The elements as a list value.
     public var recordValue: RecordValue { .list(map(\.recordValue)) }

@@ -120,30 +120,66 @@ public final class RecordVersion: Sendable {
     /// Which fields ``payload`` speaks for.
     public let loadedFields: LoadedFields
 
+    /// What is encrypted of the fields: sealed in a store, open in a record; nil if nothing is.
+    public var encryptedPayload: Payload? { rare?.encryptedPayload }
+
+    /// The way to the contents of the fetched assets; nil in a store, and where there is none.
+    var assets: RecordAssets? { rare?.assets }
+
     /// What few records have, kept apart so that the others do not pay for it.
     private final class Rare: Sendable {
         let parent: Record.Reference?
-        init(parent: Record.Reference?) {
+        let encryptedPayload: Payload?
+        let assets: RecordAssets?
+
+        init(parent: Record.Reference?, encryptedPayload: Payload?, assets: RecordAssets?) {
             self.parent = parent
+            self.encryptedPayload = encryptedPayload
+            self.assets = assets
         }
     }
     private let rare: Rare?
 
     /// A version from all its parts.
-    public init(
+    public convenience init(
         recordID: Record.ID,
         recordType: String,
         system: RecordSystemFields?,
         parent: Record.Reference? = nil,
         payload: Payload,
+        encryptedPayload: Payload? = nil,
         loadedFields: LoadedFields = .all
+    ) {
+        self.init(
+            recordID: recordID, recordType: recordType, system: system, parent: parent, payload: payload,
+            encryptedPayload: encryptedPayload, loadedFields: loadedFields, assets: nil)
+    }
+
+    private init(
+        recordID: Record.ID, recordType: String, system: RecordSystemFields?, parent: Record.Reference?,
+        payload: Payload, encryptedPayload: Payload?, loadedFields: LoadedFields, assets: RecordAssets?
     ) {
         self.recordID = recordID
         self.recordType = recordType
         self.system = system
         self.payload = payload
         self.loadedFields = loadedFields
-        rare = parent == nil ? nil : Rare(parent: parent)
+        let hasRare = parent != nil || encryptedPayload != nil || assets != nil
+        rare = hasRare ? Rare(parent: parent, encryptedPayload: encryptedPayload, assets: assets) : nil
+    }
+
+    /// The same version with other encrypted fields.
+    func with(encryptedPayload: Payload?) -> RecordVersion {
+        RecordVersion(
+            recordID: recordID, recordType: recordType, system: system, parent: parent, payload: payload,
+            encryptedPayload: encryptedPayload, loadedFields: loadedFields, assets: assets)
+    }
+
+    /// The same version with a way to the contents of its assets.
+    func with(assets: RecordAssets) -> RecordVersion {
+        RecordVersion(
+            recordID: recordID, recordType: recordType, system: system, parent: parent, payload: payload,
+            encryptedPayload: encryptedPayload, loadedFields: loadedFields, assets: assets)
     }
 
     /// Where the version stands in its store's history; before everything if no store of this library wrote it.
@@ -151,5 +187,8 @@ public final class RecordVersion: Sendable {
     package var position: ChangePosition { system?.changeTag.position ?? .beginning }
 
     /// About how many bytes the version has in a page.
-    var byteCount: Int { payload.byteCount + recordID.recordName.utf8.count + recordType.utf8.count + 64 }
+    var byteCount: Int { fieldBytes + recordID.recordName.utf8.count + recordType.utf8.count + 64 }
+
+    /// How many bytes the fields have: what the limit of a record and a user's quota count.
+    var fieldBytes: Int { payload.byteCount + (encryptedPayload?.byteCount ?? 0) }
 }

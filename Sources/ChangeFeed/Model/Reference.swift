@@ -7,6 +7,8 @@ extension Record {
             case none = 0
             /// The record that holds the link is deleted too.
             case deleteSelf = 1
+            /// Nothing either; but the target must exist when the link is saved (rule R15).
+            case validate = 2
         }
 
         /// The target.

@@ -15,6 +15,7 @@
 /// | 5 date | 8 bytes, the bit pattern of the seconds since 2001 |
 /// | 6 location | length, presence bits, 8 bytes a number |
 /// | 7 reference | length, action, record name, zone name, owner name |
+/// | 8 asset | length 40, size in 8 bytes, SHA-256 in 32; or length 0 where the content could not be read |
 /// | 9 list | length, values |
 ///
 /// Numbers are little-endian, lengths of variable length. Everything but a fixed 8 bytes tells its length, so that a
@@ -28,6 +29,7 @@ enum ValueCodec {
         static let date: UInt8 = 5
         static let location: UInt8 = 6
         static let reference: UInt8 = 7
+        static let asset: UInt8 = 8
         static let list: UInt8 = 9
         static let smallInt: UInt8 = 16
     }
@@ -59,7 +61,7 @@ enum ValueCodec {
         case .date(let date):
             writer.byte(Tag.date)
             writer.word(date.timeIntervalSinceReferenceDate.bitPattern)
-        case .location, .reference, .list:
+        case .location, .reference, .asset, .list:
             encodeNested(value, into: &writer)
         }
     }
@@ -80,6 +82,12 @@ enum ValueCodec {
             content.string(reference.recordID.recordName)
             content.string(reference.recordID.zoneID.zoneName)
             content.string(reference.recordID.zoneID.ownerName)
+        case .asset(let asset):
+            writer.byte(Tag.asset)
+            if let identity = asset.content {
+                content.word(UInt64(identity.size))
+                for byte in identity.hash.bytes { content.byte(byte) }
+            }
         case .list(let values):
             writer.byte(Tag.list)
             for value in values { encode(value, into: &content) }
@@ -90,6 +98,12 @@ enum ValueCodec {
         writer.blob(content.bytes)
     }
 
+    /// Whether a value's bytes can be or hold a reference.
+    @inline(__always)
+    static func mayHaveReference(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        bytes.first == Tag.reference || bytes.first == Tag.list
+    }
+
     /// Moves past one value without looking into it.
     @inline(__always)
     static func skip(_ reader: inout ByteReader) throws(MalformedBytes) {
@@ -97,7 +111,7 @@ enum ValueCodec {
         switch tag {
         case Tag.int64, Tag.double, Tag.date:
             _ = try reader.slice(8)
-        case Tag.string, Tag.bytes, Tag.location, Tag.reference, Tag.list:
+        case Tag.string, Tag.bytes, Tag.location, Tag.reference, Tag.asset, Tag.list:
             let length = try reader.count()
             _ = try reader.slice(length)
         case Tag.smallInt...Tag.smallInt + 15:
@@ -111,10 +125,9 @@ enum ValueCodec {
     static func check(_ reader: inout ByteReader) throws(MalformedBytes) {
         var copy = reader
         let tag = try copy.byte()
-        if tag == Tag.int64 || tag == Tag.location || tag == Tag.reference || tag == Tag.list {
-            _ = try decode(&reader)
-        } else {
-            try skip(&reader)
+        switch tag {
+        case Tag.int64, Tag.location, Tag.reference, Tag.asset, Tag.list: _ = try decode(&reader)
+        default: try skip(&reader)
         }
     }
 
@@ -138,13 +151,14 @@ enum ValueCodec {
             let length = try reader.count()
             return .bytes(Data(try reader.slice(length)))
         case Tag.date: return .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: try reader.word())))
-        case Tag.location, Tag.reference, Tag.list:
+        case Tag.location, Tag.reference, Tag.asset, Tag.list:
             let length = try reader.count()
             var content = ByteReader(try reader.slice(length))
             let value: RecordValue
             switch tag {
             case Tag.location: value = .location(try location(&content))
             case Tag.reference: value = .reference(try reference(&content))
+            case Tag.asset: value = .asset(Asset(StoredAsset(content: try asset(&content))))
             default:
                 guard depth < maximumDepth else { throw MalformedBytes(reason: "has lists nested too deep") }
                 var values: [RecordValue] = []
@@ -177,6 +191,15 @@ enum ValueCodec {
         )
     }
 
+    /// Nil where the content could not be read.
+    private static func asset(_ reader: inout ByteReader) throws(MalformedBytes) -> AssetContent? {
+        if reader.isAtEnd { return nil }
+        guard let size = Int(exactly: try reader.word()) else {
+            throw MalformedBytes(reason: "has an asset of impossible size")
+        }
+        return AssetContent(size: size, hash: AssetHash(digest: try reader.slice(SHA256.byteCount)))
+    }
+
     private static func reference(_ reader: inout ByteReader) throws(MalformedBytes) -> Record.Reference {
         guard let action = Record.Reference.Action(rawValue: Int(try reader.byte())) else {
             throw MalformedBytes(reason: "has a reference with an unknown action")
@@ -191,5 +214,41 @@ enum ValueCodec {
             ),
             action: action
         )
+    }
+}
+
+// MARK: - Assets in encoded values
+
+extension ValueCodec {
+    /// Whether a value that has been checked is an asset or a list that holds one.
+    static func hasAssets(_ value: UnsafeRawBufferPointer) -> Bool {
+        guard value.first == Tag.asset || value.first == Tag.list else { return false }
+        var found = false
+        forEachAsset(in: value) { _ in found = true }
+        return found
+    }
+
+    /// The content of every asset in a value that has been checked, itself or in a list.
+    static func forEachAsset(in value: UnsafeRawBufferPointer, _ visit: (AssetContent) -> Void) {
+        guard value.first == Tag.asset || value.first == Tag.list else { return }
+        var reader = ByteReader(value)
+        do throws(MalformedBytes) {
+            let tag = try reader.byte()
+            let length = try reader.count()
+            var content = ByteReader(try reader.slice(length))
+            if tag == Tag.asset {
+                if let identity = try asset(&content) { visit(identity) }
+                return
+            }
+            let values = try content.slice(length)
+            var item = ByteReader(values)
+            while !item.isAtEnd {
+                let start = item.offset
+                try skip(&item)
+                forEachAsset(in: UnsafeRawBufferPointer(rebasing: values[start..<item.offset]), visit)
+            }
+        } catch {
+            assertionFailure("a checked value \(error.reason)")
+        }
     }
 }

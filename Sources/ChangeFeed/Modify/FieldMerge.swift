@@ -14,9 +14,9 @@ struct FieldMerge {
         let sentBytes: Int
     }
 
-    /// What a new record stores: whatever was set on it.
+    /// What a new record stores: whatever was set on it. All edits are of one key space.
     mutating func created(_ edits: [FieldEdit]) -> Merged {
-        guard edits.allSatisfy({ $0.space == .plain && $0.value != nil }) else { return over(.empty, edits) }
+        guard edits.allSatisfy({ $0.value != nil }) else { return over(.empty, edits) }
         if !isKnown(edits) { learn(edits) }
         guard let known else { return over(.empty, edits) }
         var writer = ByteWriter(reserving: 32 * edits.count)
@@ -38,9 +38,9 @@ struct FieldMerge {
         known = (edits.map(\.key), shapes.shape(ofSorted: order.map { edits[$0].key }), order)
     }
 
-    /// What a save over other fields stores: those, with what was set or cleared.
+    /// What a save over other fields stores: those, with what was set or cleared. All edits are of one key space.
     mutating func over(_ payload: Payload, _ edits: [FieldEdit]) -> Merged {
-        let changes = edits.filter { $0.space == .plain }.sorted { precedesByBytes($0.key, $1.key) }
+        let changes = edits.count < 2 ? edits : edits.sorted { precedesByBytes($0.key, $1.key) }
         if changes.isEmpty { return Merged(payload: payload, sentBytes: 0) }
         var keys: [String] = []
         keys.reserveCapacity(payload.shape.keys.count + changes.count)
@@ -75,15 +75,19 @@ struct FieldMerge {
         let shape = payload.shape.hasKeys(keys) ? payload.shape : shapes.shape(ofSorted: keys)
         return Merged(payload: Payload(shape: shape, values: writer.bytes), sentBytes: sentBytes)
     }
+}
 
-    /// What a save of all keys stores: the server's fields, with every field that the client has or has cleared.
-    mutating func allKeys(of record: Record, over payload: Payload) -> Merged {
-        let base = record.base.payload
-        var edits = record.edits
-        for (index, key) in base.shape.keys.enumerated() {
-            if edits.contains(where: { $0.space == .plain && sameBytes($0.key, key) }) { continue }
-            edits.append(FieldEdit(key: key, space: .plain, value: base.value(at: index)))
+extension Record {
+    /// What a save sends of one key space: what was set or cleared, and for all keys also what was not touched
+    /// (rule M4).
+    func edits(in space: KeySpace, allKeys: Bool) -> [FieldEdit] {
+        var edits = edits
+        if edits.contains(where: { $0.space != space }) { edits.removeAll { $0.space != space } }
+        guard allKeys, let payload = space == .plain ? base.payload : base.encryptedPayload else { return edits }
+        for (index, key) in payload.shape.keys.enumerated() {
+            if edits.contains(where: { sameBytes($0.key, key) }) { continue }
+            edits.append(FieldEdit(key: key, space: space, value: payload.value(at: index)))
         }
-        return over(payload, edits)
+        return edits
     }
 }

@@ -13,6 +13,12 @@ public struct Limits: Sendable, Hashable {
     public var resultsPerPage: Int
     /// The bytes after which a page of changes ends early. A larger item travels alone (rule 6.3.4).
     public var bytesPerPage: Int
+    /// The most records that may have a `deleteSelf` reference to one (rule R12).
+    public var deleteSelfReferences: Int
+    /// The most bytes of one asset.
+    public var assetBytes: Int
+    /// The most items of one batch of a sync engine.
+    public var itemsPerEngineBatch: Int
     /// The most characters of the name of a record, zone or owner, of a record type and of a key (rules N1 to N6).
     public var nameCharacters: Int
 
@@ -23,6 +29,9 @@ public struct Limits: Sendable, Hashable {
         recordBytes: 1_000_000,
         resultsPerPage: 200,
         bytesPerPage: 2_000_000,
+        deleteSelfReferences: 750,
+        assetBytes: 50_000_000,
+        itemsPerEngineBatch: 250,
         nameCharacters: 255
     )
 
@@ -33,19 +42,25 @@ public struct Limits: Sendable, Hashable {
         recordBytes: 16_000_000,
         resultsPerPage: 5_000,
         bytesPerPage: 16_000_000,
+        deleteSelfReferences: 1_000_000,
+        assetBytes: 4_000_000_000,
+        itemsPerEngineBatch: 10_000,
         nameCharacters: 1_024
     )
 
     /// Bounds from all their parts. Every one is at least 1.
     public init(
         itemsPerRequest: Int, bytesPerRequest: Int, recordBytes: Int, resultsPerPage: Int, bytesPerPage: Int,
-        nameCharacters: Int
+        deleteSelfReferences: Int, assetBytes: Int, itemsPerEngineBatch: Int, nameCharacters: Int
     ) {
         self.itemsPerRequest = itemsPerRequest
         self.bytesPerRequest = bytesPerRequest
         self.recordBytes = recordBytes
         self.resultsPerPage = resultsPerPage
         self.bytesPerPage = bytesPerPage
+        self.deleteSelfReferences = deleteSelfReferences
+        self.assetBytes = assetBytes
+        self.itemsPerEngineBatch = itemsPerEngineBatch
         self.nameCharacters = nameCharacters
     }
 }

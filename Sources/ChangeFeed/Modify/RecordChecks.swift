@@ -26,6 +26,12 @@ struct RecordChecks {
         return nil
     }
 
+    func fault(inDeletionOf recordID: Record.ID) -> ChangeFeedError? {
+        names.fault(inRecordName: recordID.recordName).map { fault in
+            malformed(recordID, "The record name \"\(shown(recordID.recordName))\" \(fault).", rule: "N1")
+        }
+    }
+
     private func fault(in edit: FieldEdit, of record: Record) -> ChangeFeedError? {
         let recordID = record.recordID
         switch edit.space {
@@ -38,6 +44,18 @@ struct RecordChecks {
             case .list(let values): return fault(in: values, key: edit.key, of: recordID)
             default: return nil
             }
+        case .encrypted:
+            if let fault = names.fault(inIdentifier: edit.key) {
+                return malformed(recordID, "The encrypted key \"\(shown(edit.key))\" \(fault).", rule: "N6")
+            }
+            guard let value = edit.value else { return nil }
+            if value.isNotForEncryption {
+                return malformed(
+                    recordID, "The value of \"\(edit.key)\" cannot be encrypted: it is a reference or an asset.",
+                    rule: "R10")
+            }
+            guard case .list(let values) = value else { return nil }
+            return fault(in: values, key: edit.key, of: recordID)
         case .system:
             guard case .reference(let parent) = edit.value else { return nil }
             guard parent.action == .none else {
@@ -89,5 +107,16 @@ struct RecordChecks {
     /// A name as it is shown in a message: not longer than a line.
     private func shown(_ name: String) -> String {
         name.utf8.count <= 80 ? name : String(name.prefix(80)) + "…"
+    }
+}
+
+extension RecordValue {
+    /// A server has to read references, and assets are encrypted by themselves (rule R10).
+    fileprivate var isNotForEncryption: Bool {
+        switch self {
+        case .reference, .asset: true
+        case .list(let values): values.contains { $0.isNotForEncryption }
+        case .string, .int64, .double, .bytes, .date, .location: false
+        }
     }
 }

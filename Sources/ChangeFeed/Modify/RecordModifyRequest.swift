@@ -40,6 +40,13 @@ public struct RecordModifyRequest: Sendable {
     public var atomically: Bool
     /// A marker that comes back with the changes of the zones that are written to (rule FZ12).
     public var clientChangeTokenData: Data?
+    /// Makes a repeated request harmless, for one whose answer was lost (error 34): within a zone, a request of the
+    /// same user and device with the same id and the same content is answered with what it was answered the first
+    /// time, if that wrote anything; one with other content fails with `invalidArguments` (section 6.13.6).
+    public var requestID: String?
+    /// Writes only if each of these zones is still where its token says: nothing has been written to it since
+    /// (section 6.13.1).
+    public var ifZonesAt: [RecordZone.ID: ZoneChangeToken]
 
     /// A request from its parts.
     public init(
@@ -47,13 +54,17 @@ public struct RecordModifyRequest: Sendable {
         deleting: [Deletion] = [],
         savePolicy: RecordSavePolicy = .ifServerRecordUnchanged,
         atomically: Bool = true,
-        clientChangeTokenData: Data? = nil
+        clientChangeTokenData: Data? = nil,
+        requestID: String? = nil,
+        ifZonesAt: [RecordZone.ID: ZoneChangeToken] = [:]
     ) {
         self.saving = saving
         self.deleting = deleting
         self.savePolicy = savePolicy
         self.atomically = atomically
         self.clientChangeTokenData = clientChangeTokenData
+        self.requestID = requestID
+        self.ifZonesAt = ifZonesAt
     }
 }
 

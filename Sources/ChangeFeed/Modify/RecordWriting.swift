@@ -9,12 +9,21 @@
 /// Zone by zone, everything is planned before anything is written, so that an atomic zone that fails has not begun.
 extension Feed {
     package func modifyRecords(
-        _ request: RecordModifyRequest, in databaseID: DatabaseID, by userID: String, to store: any StoreWriter
+        _ request: RecordModifyRequest, in databaseID: DatabaseID, by userID: String, device deviceID: String? = nil,
+        to store: any StoreWriter
     ) throws(ChangeFeedError) -> Written<RecordModifyResults> {
         let groups = try groups(of: request)
-        var writing = RecordWriting(
-            request: request, databaseID: databaseID, userID: userID, date: now(), feed: self, store: store)
-        for group in groups { try writing.write(group) }
+        try checkRequestID(request.requestID)
+        try checkZones(request.ifZonesAt, in: databaseID, from: store)
+        let repeats = RequestRepeats(request: request, databaseID: databaseID, userID: userID, deviceID: deviceID)
+        var writing = try RecordWriting(
+            request: request, writer: Writer(databaseID: databaseID, userID: userID), feed: self, store: store)
+        for group in groups {
+            if let repeats, try writing.repeatOutcome(of: group, from: repeats) { continue }
+            try writing.write(group)
+            if let repeats { try writing.keepOutcome(of: group, in: repeats) }
+        }
+        try writing.finish()
         return Written(results: writing.results, changes: writing.changes)
     }
 }
@@ -33,32 +42,33 @@ package struct WrittenZone: Sendable {
 
 /// One modify request under way.
 private struct RecordWriting {
-    let request: RecordModifyRequest
-    let databaseID: DatabaseID
-    let userID: String
-    let date: Date
-    let feed: Feed
-    let store: any StoreWriter
+    private let request: RecordModifyRequest
+    private let writer: Feed.Writer
+    private let date: Date
+    private let feed: Feed
+    private let store: any StoreWriter
 
     private var checks: RecordChecks
     private var merge: FieldMerge
+    private var quota: QuotaRules
+    private var schema: SchemaChecker
     private var sentBytes = 0
     private(set) var changes: [WrittenZone] = []
     private var saves: [Result<Record, ChangeFeedError>?]
     private var deletions: [Result<Void, ChangeFeedError>?]
 
     init(
-        request: RecordModifyRequest, databaseID: DatabaseID, userID: String, date: Date, feed: Feed,
-        store: any StoreWriter
-    ) {
+        request: RecordModifyRequest, writer: Feed.Writer, feed: Feed, store: any StoreWriter
+    ) throws(ChangeFeedError) {
         self.request = request
-        self.databaseID = databaseID
-        self.userID = userID
-        self.date = date
+        self.writer = writer
         self.feed = feed
         self.store = store
+        date = feed.now()
         checks = RecordChecks(names: feed.names)
         merge = FieldMerge(shapes: feed.shapes)
+        quota = try QuotaRules(databaseID: writer.databaseID, quota: feed.quota, store: store)
+        schema = SchemaChecker(schema: try feed.schema(in: store), environment: feed.environment)
         saves = Array(repeating: nil, count: request.saving.count)
         deletions = Array(repeating: nil, count: request.deleting.count)
     }
@@ -76,86 +86,61 @@ private struct RecordWriting {
         )
     }
 
-    // MARK: One zone
-
-    /// What is to be done in a zone once all of it is known to be allowed.
-    private struct Plan {
-        var saves: [(index: Int, save: Feed.PlannedSave)] = []
-        /// The version is nil where there is nothing to delete.
-        var deletions: [(index: Int, version: RecordVersion?)] = []
-        var hasFailed = false
-        var isMalformed = false
+    /// Writes what is kept once for the whole request.
+    func finish() throws(ChangeFeedError) {
+        try quota.save(to: store)
+        if schema.hasLearned { try feed.setSchema(schema.schema, in: store) }
     }
+
+    // MARK: One zone
 
     mutating func write(_ group: Feed.ZoneGroup) throws(ChangeFeedError) {
         var zone: ZoneRow
         do throws(ChangeFeedError) {
-            zone = try feed.zoneForWriting(group.zoneID, in: databaseID, date: date, to: store)
+            zone = try feed.zoneForWriting(group.zoneID, in: writer.databaseID, date: date, to: store)
         } catch {
-            for index in group.saves {
-                saves[index] = .failure(error.naming(request.saving[index].recordID))
-            }
-            for index in group.deletions {
-                deletions[index] = .failure(error.naming(request.deleting[index].recordID))
-            }
+            for index in group.saves { saves[index] = .failure(error.naming(request.saving[index].recordID)) }
+            for index in group.deletions { deletions[index] = .failure(error.naming(request.deleting[index].recordID)) }
             return
         }
 
-        let plan = try plan(group, in: zone)
+        let (quotaBefore, schemaBefore) = (quota, schema)
         let isAtomic = request.atomically && zone.capabilities.contains(.atomic)
+        var plan = try plan(group, in: zone)
+        if try checkReferences(&plan, in: zone) > 0 {
+            // What was refused teaches nothing.
+            schema = schemaBefore
+            for (index, _) in plan.saves { try learn(from: request.saving[index]) }
+        }
         if plan.isMalformed || plan.hasFailed && isAtomic {
+            (quota, schema) = (quotaBefore, schemaBefore)
             fail(group, rule: plan.isMalformed ? "M12" : "M11")
             return
         }
-        try apply(plan, to: &zone)
-    }
 
-    private mutating func plan(_ group: Feed.ZoneGroup, in zone: ZoneRow) throws(ChangeFeedError) -> Plan {
-        var plan = Plan()
-        plan.saves.reserveCapacity(group.saves.count)
-        for index in group.saves {
-            let record = request.saving[index]
-            if let error = checks.fault(in: record) {
-                saves[index] = .failure(error)
-                plan.isMalformed = true
-                continue
-            }
-            do throws(ChangeFeedError) {
-                let entry = try store.record(named: record.recordID.recordName, in: zone.key)
-                let save = try feed.plan(record, over: entry, policy: request.savePolicy, merge: &merge)
-                sentBytes += save.sentBytes
-                try feed.checkSize(of: save)
-                plan.saves.append((index, save))
-            } catch {
-                saves[index] = .failure(error)
-                plan.hasFailed = true
-            }
-            try feed.checkRequestBytes(sentBytes)
+        // Deletions look at the zone as the saves leave it; an atomic zone takes the saves back if they fail.
+        let savepoint = isAtomic && !plan.deletions.isEmpty ? try store.savepoint() : nil
+        let zoneBefore = zone
+        var change = WrittenZone(zoneID: zone.zoneID)
+        try apply(plan.saves, to: &zone, change: &change)
+        let cascade = try cascade(of: &plan, in: zone, isAtomic: isAtomic)
+        if plan.hasFailed && isAtomic {
+            if let savepoint { try store.rollBack(to: savepoint) }
+            (quota, schema) = (quotaBefore, schemaBefore)
+            for index in group.saves { saves[index] = nil }
+            fail(group, rule: "M11")
+            return
         }
-        for index in group.deletions {
-            let deletion = request.deleting[index]
-            if let fault = feed.names.fault(inRecordName: deletion.recordID.recordName) {
-                deletions[index] = .failure(
-                    ChangeFeedError(
-                        .invalidArguments, "The record name of a deletion \(fault).",
-                        recordID: deletion.recordID, rule: "N1"))
-                plan.isMalformed = true
-                continue
-            }
-            do throws(ChangeFeedError) {
-                guard case .live(let version) = try store.record(named: deletion.recordID.recordName, in: zone.key)
-                else {
-                    plan.deletions.append((index, nil))
-                    continue
-                }
-                try feed.checkDeletion(deletion, of: version)
-                plan.deletions.append((index, version))
-            } catch {
-                deletions[index] = .failure(error)
-                plan.hasFailed = true
-            }
+        try apply(cascade, to: &zone, change: &change)
+        for (index, _) in plan.deletions where deletions[index] == nil { deletions[index] = .success(()) }
+
+        if !change.recordTypes.isEmpty { changes.append(change) }
+        let isApplied = !plan.saves.isEmpty || !plan.deletions.isEmpty
+        let isOtherMarker = zone.clientChangeTokenData != request.clientChangeTokenData
+        if isApplied, zone.position != zoneBefore.position || isOtherMarker {
+            zone.clientChangeTokenData = request.clientChangeTokenData
+            try store.putZone(zone)
         }
-        return plan
     }
 
     /// Gives every item of a zone that has no error of its own the error of the batch (rule M11).
@@ -174,55 +159,256 @@ private struct RecordWriting {
             deletions[index] = .failure(error(request.deleting[index].recordID))
         }
     }
+}
 
-    private mutating func apply(_ plan: Plan, to zone: inout ZoneRow) throws(ChangeFeedError) {
-        let before = zone.position
-        var change = WrittenZone(zoneID: zone.zoneID)
-        // Records of one type follow each other.
-        var type = ""
-        func note(_ recordType: String) {
-            if sameBytes(recordType, type) { return }
-            type = recordType
-            change.recordTypes.insert(recordType)
-        }
-        for (index, save) in plan.saves {
-            let stamp = try feed.nextStamp(in: store)
-            let version = RecordVersion(save, tag: stamp.changeTag, date: date, userID: userID)
-            try store.putRecord(.live(version), in: zone.key)
-            zone.position = stamp.position
-            saves[index] = .success(Record(version: version))
-            note(version.recordType)
-        }
-        for (index, version) in plan.deletions {
-            if let version {
-                let position = try feed.nextStamp(in: store).position
-                let tombstone = Tombstone(
-                    recordID: version.recordID,
-                    recordType: version.recordType,
-                    position: position,
-                    changeTag: version.system?.changeTag,
-                    reason: .deleted,
-                    date: date
-                )
-                try store.putRecord(.tombstone(tombstone), in: zone.key)
-                zone.position = position
-                note(version.recordType)
+// MARK: - Planning
+
+extension RecordWriting {
+    /// What is to be done in a zone once all of it is known to be allowed.
+    fileprivate struct Plan {
+        var saves: [(index: Int, save: Feed.PlannedSave)] = []
+        /// The version is nil where there is nothing to delete.
+        var deletions: [(index: Int, version: RecordVersion?)] = []
+        var hasFailed = false
+        var isMalformed = false
+    }
+
+    private mutating func plan(_ group: Feed.ZoneGroup, in zone: ZoneRow) throws(ChangeFeedError) -> Plan {
+        var plan = Plan()
+        plan.saves.reserveCapacity(group.saves.count)
+        for index in group.saves {
+            if let error = checks.fault(in: request.saving[index]) {
+                saves[index] = .failure(error)
+                plan.isMalformed = true
+                continue
             }
-            deletions[index] = .success(())
+            do throws(ChangeFeedError) {
+                plan.saves.append((index, try planSave(request.saving[index], in: zone)))
+            } catch {
+                saves[index] = .failure(error)
+                plan.hasFailed = true
+            }
+            try feed.checkRequestBytes(sentBytes)
         }
-        if !change.recordTypes.isEmpty { changes.append(change) }
-        let isApplied = !plan.saves.isEmpty || !plan.deletions.isEmpty
-        if isApplied, zone.position != before || zone.clientChangeTokenData != request.clientChangeTokenData {
-            zone.clientChangeTokenData = request.clientChangeTokenData
-            try store.putZone(zone)
+        for index in group.deletions {
+            let deletion = request.deleting[index]
+            if let error = checks.fault(inDeletionOf: deletion.recordID) {
+                deletions[index] = .failure(error)
+                plan.isMalformed = true
+                continue
+            }
+            do throws(ChangeFeedError) {
+                let entry = try store.record(named: deletion.recordID.recordName, in: zone.key)
+                guard case .live(let version) = entry else {
+                    plan.deletions.append((index, nil))
+                    continue
+                }
+                try feed.checkDeletion(deletion, of: version, by: writer)
+                plan.deletions.append((index, version))
+            } catch {
+                deletions[index] = .failure(error)
+                plan.hasFailed = true
+            }
         }
+        return plan
+    }
+
+    private mutating func planSave(
+        _ record: Record, in zone: ZoneRow
+    ) throws(ChangeFeedError) -> Feed.PlannedSave {
+        let entry = try store.record(named: record.recordID.recordName, in: zone.key)
+        let save = try feed.plan(record, over: entry, policy: request.savePolicy, by: writer, merge: &merge)
+        // Too large by itself, it is no reason to split the request.
+        try feed.checkSize(of: save)
+        sentBytes += save.sentBytes
+        let added = save.fieldBytes - (save.previous?.fieldBytes ?? 0)
+        try quota.check(adding: added, for: save.recordID)
+        try learn(from: record)
+        quota.add(added)
+        return save
+    }
+
+    private mutating func learn(from record: Record) throws(ChangeFeedError) {
+        try schema.check(record, includingBase: request.savePolicy == .allKeys)
+    }
+    /// Takes the saves out of the plan whose references do not hold, and those that needed them; gives their number.
+    private mutating func checkReferences(
+        _ plan: inout Plan, in zone: ZoneRow
+    ) throws(ChangeFeedError) -> Int {
+        guard plan.saves.contains(where: { needsReferenceChecks($0) }) else { return 0 }
+        let saved = Set(plan.saves.map { ByteString($0.save.recordID.recordName) })
+        var checks = Feed.ReferenceChecks(zone: zone.key, limits: feed.limits, store: store, saved: saved)
+        var failed: Set<Int> = []
+        /// By the name of a record that is saved along: the saves that fail with it.
+        var dependents: [ByteString: [(place: Int, reference: Feed.ReferenceChecks.Checked)]] = [:]
+        var failedNames: [ByteString] = []
+        for (place, (index, save)) in plan.saves.enumerated() {
+            do throws(ChangeFeedError) {
+                for along in try checks.targetsSavedAlong(with: save, edits: request.saving[index].edits) {
+                    let name = ByteString(along.reference.recordID.recordName)
+                    dependents[name, default: []].append((place, along))
+                }
+                try checks.checkOwners(save.links, before: save.previousLinks, of: save.recordID)
+            } catch {
+                saves[index] = .failure(error)
+                failed.insert(place)
+                failedNames.append(ByteString(save.recordID.recordName))
+            }
+        }
+        // Records that were refused before the references were looked at are not in `saved`, so what remains is to
+        // follow the failures found here.
+        while let name = failedNames.popLast() {
+            for (place, reference) in dependents[name] ?? [] where failed.insert(place).inserted {
+                let (index, save) = plan.saves[place]
+                saves[index] = .failure(reference.violation(of: save.recordID))
+                failedNames.append(ByteString(save.recordID.recordName))
+            }
+        }
+        guard !failed.isEmpty else { return 0 }
+        plan.hasFailed = true
+        for place in failed {
+            let save = plan.saves[place].save
+            quota.add((save.previous?.fieldBytes ?? 0) - save.fieldBytes)
+        }
+        plan.saves = plan.saves.enumerated().filter { !failed.contains($0.offset) }.map(\.element)
+        return failed.count
+    }
+
+    private func needsReferenceChecks(_ planned: (index: Int, save: Feed.PlannedSave)) -> Bool {
+        planned.save.parent != nil || request.saving[planned.index].edits.contains { $0.value?.mayRefer == true }
+    }
+
+    /// What goes with the planned deletions, with those taken out that may not be (rule R14).
+    private mutating func cascade(
+        of plan: inout Plan, in zone: ZoneRow, isAtomic: Bool
+    ) throws(ChangeFeedError) -> Feed.Cascade {
+        while true {
+            let requested = plan.deletions.compactMap { deletion in
+                deletion.version.map { (index: deletion.index, version: $0) }
+            }
+            let cascade = try feed.cascade(of: requested, in: zone.key, from: store)
+            if cascade.violations.isEmpty { return cascade }
+            plan.hasFailed = true
+            for (index, error) in cascade.violations { deletions[index] = .failure(error) }
+            if isAtomic { return cascade }
+            // Without those that fail, others may leave children behind.
+            plan.deletions.removeAll { cascade.violations[$0.index] != nil }
+        }
+    }
+}
+
+// MARK: - Applying
+
+extension RecordWriting {
+    private mutating func apply(
+        _ planned: [(index: Int, save: Feed.PlannedSave)], to zone: inout ZoneRow, change: inout WrittenZone
+    ) throws(ChangeFeedError) {
+        // Records of one type follow each other.
+        var noted = ""
+        for (index, save) in planned {
+            let stamp = try feed.nextStamp(in: store)
+            let version = RecordVersion(save, tag: stamp.changeTag, date: date, userID: writer.userID)
+            try store.putRecord(.live(version), in: zone.key)
+            if save.mayHaveLinks {
+                try feed.updateLinks(
+                    of: save.recordID.recordName, from: save.previousLinks, to: save.links, in: zone.key, store: store)
+            }
+            zone.position = stamp.position
+            zone.byteCount += save.fieldBytes - (save.previous?.fieldBytes ?? 0)
+            saves[index] = .success(try feed.record(version, of: writer.databaseID.userID))
+            if !sameBytes(noted, version.recordType) {
+                noted = version.recordType
+                change.recordTypes.insert(noted)
+            }
+        }
+        if feed.compatibility.touchesParents { try touchParents(of: planned.map(\.save), in: &zone) }
+    }
+
+    /// Rule R9, where it is asked for: each parent that the request did not save itself is written anew as it is.
+    private func touchParents(of saves: [Feed.PlannedSave], in zone: inout ZoneRow) throws(ChangeFeedError) {
+        var done = Set(saves.map { ByteString($0.recordID.recordName) })
+        for save in saves {
+            guard let name = save.parent?.recordID.recordName, done.insert(ByteString(name)).inserted,
+                case .live(let parent) = try store.record(named: name, in: zone.key), let system = parent.system
+            else { continue }
+            let stamp = try feed.nextStamp(in: store)
+            let touched = RecordVersion(
+                recordID: parent.recordID,
+                recordType: parent.recordType,
+                system: RecordSystemFields(
+                    changeTag: stamp.changeTag,
+                    creationDate: system.creationDate,
+                    modificationDate: system.modificationDate,
+                    creatorUserID: system.creatorUserID,
+                    lastModifiedUserID: system.lastModifiedUserID
+                ),
+                parent: parent.parent,
+                payload: parent.payload,
+                encryptedPayload: parent.encryptedPayload
+            )
+            try store.putRecord(.live(touched), in: zone.key)
+            zone.position = stamp.position
+        }
+    }
+
+    private mutating func apply(
+        _ cascade: Feed.Cascade, to zone: inout ZoneRow, change: inout WrittenZone
+    ) throws(ChangeFeedError) {
+        for member in cascade.members {
+            let version = member.version
+            let position = try feed.nextStamp(in: store).position
+            let tombstone = Tombstone(
+                recordID: version.recordID,
+                recordType: version.recordType,
+                position: position,
+                changeTag: version.system?.changeTag,
+                reason: member.isRequested ? .deleted : .cascaded,
+                date: date
+            )
+            try store.putRecord(.tombstone(tombstone), in: zone.key)
+            try feed.updateLinks(
+                of: version.recordID.recordName, from: Feed.Links(of: version), to: .none, in: zone.key, store: store)
+            zone.position = position
+            zone.byteCount -= version.fieldBytes
+            quota.add(-version.fieldBytes)
+            change.recordTypes.insert(version.recordType)
+        }
+    }
+}
+
+// MARK: - Requests that are repeated
+
+extension RecordWriting {
+    /// Answers a zone's items from what the same request was answered before; false if it was not made before.
+    fileprivate mutating func repeatOutcome(
+        of group: Feed.ZoneGroup, from repeats: RequestRepeats
+    ) throws(ChangeFeedError) -> Bool {
+        guard let outcome = try repeats.outcome(of: group, in: store) else { return false }
+        for (index, result) in zip(group.saves, outcome.saves) {
+            switch result {
+            case .success(let version): saves[index] = .success(try feed.record(version, of: writer.databaseID.userID))
+            case .failure(let error): saves[index] = .failure(error)
+            }
+        }
+        for (index, result) in zip(group.deletions, outcome.deletions) { deletions[index] = result }
+        return true
+    }
+
+    /// Keeps what a zone's items were answered, if anything was written.
+    fileprivate func keepOutcome(
+        of group: Feed.ZoneGroup, in repeats: RequestRepeats
+    ) throws(ChangeFeedError) {
+        guard let zone = try store.zone(group.zoneID, in: writer.databaseID) else { return }
+        try repeats.keep(
+            saves: group.saves.map { saves[$0] }, deletions: group.deletions.map { deletions[$0] },
+            of: group, in: zone, date: date, to: store)
     }
 }
 
 extension Feed {
     /// Rule R4: the bound on one record's keys and values.
     fileprivate func checkSize(of save: PlannedSave) throws(ChangeFeedError) {
-        let bytes = save.payload.byteCount
+        let bytes = save.fieldBytes
         guard bytes <= limits.recordBytes else {
             throw ChangeFeedError(
                 .limitExceeded,
@@ -236,9 +422,7 @@ extension Feed {
 }
 
 extension RecordVersion {
-    fileprivate convenience init(
-        _ save: Feed.PlannedSave, tag: RecordChangeTag, date: Date, userID: String
-    ) {
+    fileprivate convenience init(_ save: Feed.PlannedSave, tag: RecordChangeTag, date: Date, userID: String) {
         let previous = save.previous?.system
         self.init(
             recordID: save.recordID,
@@ -251,7 +435,8 @@ extension RecordVersion {
                 lastModifiedUserID: userID
             ),
             parent: save.parent,
-            payload: save.payload
+            payload: save.payload,
+            encryptedPayload: save.encryptedPayload
         )
     }
 }

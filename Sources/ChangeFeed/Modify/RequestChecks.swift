@@ -56,6 +56,13 @@ extension Feed {
         }
     }
 
+    func checkRequestID(_ requestID: String?) throws(ChangeFeedError) {
+        guard let requestID, requestID.isEmpty || requestID.utf8.count > limits.nameCharacters else { return }
+        throw ChangeFeedError(
+            .invalidArguments,
+            "A request id has 1 to \(limits.nameCharacters) characters, not \(requestID.utf8.count).", rule: "6.13.6")
+    }
+
     func checkRequestBytes(_ bytes: Int) throws(ChangeFeedError) {
         guard bytes <= limits.bytesPerRequest else {
             throw ChangeFeedError(

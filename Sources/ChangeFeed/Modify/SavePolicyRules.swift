@@ -1,67 +1,98 @@
 /// What each save policy makes of a record that meets what the server has (rules M2 to M7, N5, Z5).
 extension Feed {
-    /// A save that may go ahead.
+    /// A save that may go ahead, as far as the record itself is concerned.
     struct PlannedSave {
         let recordID: Record.ID
         let recordType: String
         let payload: Payload
+        /// Sealed; nil if no field is encrypted.
+        let encryptedPayload: Payload?
         let parent: Record.Reference?
         /// The version that is replaced; nil for a new record.
         let previous: RecordVersion?
+        /// How much of the fields the client sent.
         let sentBytes: Int
+        /// Whether a field can be or hold a reference.
+        let mayRefer: Bool
+
+        /// Whether links have to be looked at: new records without references, most of all, have none.
+        var mayHaveLinks: Bool { parent != nil || mayRefer || previous != nil }
+        var links: Links { mayRefer ? Links(parent: parent, payload: payload) : Links(parent: parent, payload: .empty) }
+        var previousLinks: Links { previous.map(Links.init(of:)) ?? .none }
+
+        var fieldBytes: Int { payload.byteCount + (encryptedPayload?.byteCount ?? 0) }
+    }
+
+    /// Who writes where.
+    struct Writer {
+        let databaseID: DatabaseID
+        let userID: String
     }
 
     func plan(
-        _ record: Record, over entry: RecordEntry?, policy: RecordSavePolicy, merge: inout FieldMerge
+        _ record: Record, over entry: RecordEntry?, policy: RecordSavePolicy, by writer: Writer,
+        merge: inout FieldMerge
     ) throws(ChangeFeedError) -> PlannedSave {
-        let previous: RecordVersion?
-        switch entry {
-        case .live(let version): previous = version
-        case .tombstone, nil: previous = nil
-        case .unreadable(_, _, let error): throw error
-        }
+        let previous = try version(thatMayBeReplacedBy: record, entry: entry, policy: policy, writer: writer)
+        let allKeys = policy == .allKeys && previous != nil
+        let edits = record.edits(in: .plain, allKeys: allKeys)
+        let merged = previous.map { merge.over($0.payload, edits) } ?? merge.created(edits)
 
-        guard let previous else {
-            guard record.base.system == nil else {
-                throw ChangeFeedError(
-                    .unknownItem,
-                    "The record \"\(record.recordID)\" was deleted since it was fetched. "
-                        + "Drop it, or save its fields as a new record.",
-                    recordID: record.recordID, rule: "M7", clientRecord: record)
-            }
-            return planned(record, merge.created(record.edits), previous: nil)
+        var encrypted = previous?.encryptedPayload
+        var encryptedBytes = 0
+        let encryptedEdits = record.edits(in: .encrypted, allKeys: allKeys)
+        if !encryptedEdits.isEmpty {
+            let sealed = try sealed(
+                encryptedEdits, of: record.recordID, userID: writer.databaseID.userID, scope: writer.databaseID.scope)
+            let merged = merge.over(encrypted ?? .empty, sealed)
+            encrypted = merged.payload.isEmpty ? nil : merged.payload
+            encryptedBytes = merged.sentBytes
         }
-        if policy == .ifServerRecordUnchanged, record.base.system?.changeTag != previous.system?.changeTag {
-            throw conflict(of: record, with: previous)
-        }
-        guard sameBytes(record.recordType, previous.recordType) else {
-            throw ChangeFeedError(
-                .invalidArguments,
-                "The record \"\(record.recordID)\" is of the type \"\(previous.recordType)\" "
-                    + "and cannot become one of the type \"\(record.recordType)\".",
-                recordID: record.recordID, rule: "N5")
-        }
-        switch policy {
-        case .ifServerRecordUnchanged, .changedKeys:
-            return planned(record, merge.over(previous.payload, record.edits), previous: previous)
-        case .allKeys:
-            return planned(record, merge.allKeys(of: record, over: previous.payload), previous: previous)
-        }
-    }
-
-    private func planned(_ record: Record, _ merged: FieldMerge.Merged, previous: RecordVersion?) -> PlannedSave {
-        PlannedSave(
+        return PlannedSave(
             recordID: previous?.recordID ?? record.recordID,
             recordType: previous?.recordType ?? record.recordType,
             payload: merged.payload,
-            parent: record.isParentChanged || previous == nil ? record.parent : previous?.parent,
+            encryptedPayload: encrypted,
+            parent: record.isParentChanged || previous == nil || allKeys ? record.parent : previous?.parent,
             previous: previous,
-            sentBytes: merged.sentBytes
+            sentBytes: merged.sentBytes + encryptedBytes,
+            mayRefer: previous != nil || edits.contains { $0.value?.mayRefer == true }
         )
     }
 
+    /// The version that the record is to be written over; nil if it becomes a new record.
+    private func version(
+        thatMayBeReplacedBy record: Record, entry: RecordEntry?, policy: RecordSavePolicy, writer: Writer
+    ) throws(ChangeFeedError) -> RecordVersion? {
+        let version: RecordVersion
+        switch entry {
+        case .live(let live): version = live
+        case .unreadable(_, _, let error): throw error
+        case .tombstone, nil:
+            if record.base.system == nil { return nil }
+            throw ChangeFeedError(
+                .unknownItem,
+                "The record \"\(record.recordID)\" was deleted since it was fetched. "
+                    + "Drop it, or save its fields as a new record.",
+                recordID: record.recordID, rule: "M7", clientRecord: record)
+        }
+        if policy == .ifServerRecordUnchanged, record.base.system?.changeTag != version.system?.changeTag {
+            throw try conflict(of: record, with: version, of: writer.databaseID.userID)
+        }
+        guard sameBytes(record.recordType, version.recordType) else {
+            throw ChangeFeedError(
+                .invalidArguments,
+                "The record \"\(record.recordID)\" is of the type \"\(version.recordType)\" "
+                    + "and cannot become one of the type \"\(record.recordType)\".",
+                recordID: record.recordID, rule: "N5")
+        }
+        return version
+    }
+
     /// The error of a client that changed a version which is no longer the server's (rules M3, M6, M18).
-    func conflict(of record: Record, with version: RecordVersion) -> ChangeFeedError {
+    private func conflict(
+        of record: Record, with version: RecordVersion, of userID: String
+    ) throws(ChangeFeedError) -> ChangeFeedError {
         let isNew = record.base.system == nil
         let hasBase = !isNew && record.base.loadedFields != .none
         return ChangeFeedError(
@@ -72,7 +103,7 @@ extension Feed {
                     + "merge into the server's record and save that.",
             recordID: record.recordID,
             rule: isNew ? "M6" : "M3",
-            serverRecord: Record(version: version),
+            serverRecord: try self.record(version, of: userID),
             clientRecord: record,
             ancestorRecord: hasBase ? Record(version: record.base) : nil
         )
@@ -80,7 +111,9 @@ extension Feed {
 
     /// Rule M9: a delete that names no version removes whichever is there; one that does meets the same conflict as a
     /// save (section 6.9).
-    func checkDeletion(_ deletion: RecordModifyRequest.Deletion, of version: RecordVersion) throws(ChangeFeedError) {
+    func checkDeletion(
+        _ deletion: RecordModifyRequest.Deletion, of version: RecordVersion, by writer: Writer
+    ) throws(ChangeFeedError) {
         guard let tag = deletion.recordChangeTag, let current = version.system?.changeTag,
             current != RecordChangeTag(tag)
         else { return }
@@ -88,6 +121,7 @@ extension Feed {
             .serverRecordChanged,
             "The record \"\(deletion.recordID)\" was changed on the server since it was fetched: "
                 + "look at the server's record before deleting it.",
-            recordID: deletion.recordID, rule: "M9", serverRecord: Record(version: version))
+            recordID: deletion.recordID, rule: "M9",
+            serverRecord: try record(version, of: writer.databaseID.userID))
     }
 }

@@ -107,6 +107,10 @@ extension Feed {
         }
         var row = try liveZone(zoneID, in: databaseID, from: store)
         try store.eraseRecords(of: row.key)
+        var usage = try QuotaRules(databaseID: databaseID, quota: quota, store: store)
+        usage.add(-row.byteCount)
+        try usage.save(to: store)
+        row.byteCount = 0
         row.life = .deleted(reason, date)
         row.position = try nextStamp(in: store).position
         row.clientChangeTokenData = nil

@@ -24,6 +24,17 @@ public protocol ChangeStore: Sendable {
     ) async throws(ChangeFeedError) -> Result
 }
 
+/// A store that can be put back to an earlier state.
+public protocol SnapshottingStore: ChangeStore {
+    /// The whole content at one moment.
+    func snapshot() async throws(ChangeFeedError) -> any StoreSnapshot
+    /// Puts the content back to what it was. Throws `invalidArguments` for the snapshot of another kind of store.
+    func restore(_ snapshot: any StoreSnapshot) async throws(ChangeFeedError)
+}
+
+/// The whole content of a store at one moment; only the kind of store that took it knows what it holds.
+public protocol StoreSnapshot: Sendable {}
+
 /// What a transaction can read.
 public protocol StoreReader: AnyObject {
     /// The store's name for life.
@@ -57,6 +68,8 @@ public protocol StoreReader: AnyObject {
         of zone: ZoneKey, after position: ChangePosition, tombstonesAfter: ChangePosition,
         _ visit: (RecordEntry) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError)
+    /// How many tombstones a zone has.
+    func tombstoneCount(of zone: ZoneKey) throws(ChangeFeedError) -> Int
     /// Visits the tombstones of a zone in ascending order of position.
     func scanTombstones(
         of zone: ZoneKey, _ visit: (Tombstone) throws(ChangeFeedError) -> ScanStep
@@ -84,18 +97,23 @@ public protocol StoreWriter: StoreReader {
     /// Begins an epoch with the next position that is allocated.
     func beginEpoch(nonce: UInt64) throws(ChangeFeedError)
 
+    /// A point of this write to which ``rollBack(to:)`` can take it back.
+    func savepoint() throws(ChangeFeedError) -> StoreSavepoint
+    /// Takes back everything that the write has done since the point, allocated positions included.
+    func rollBack(to savepoint: StoreSavepoint) throws(ChangeFeedError)
+
     /// A handle for a life of a zone that is being created.
     func allocateZoneKey() throws(ChangeFeedError) -> ZoneKey
     /// Stores a zone row in place of the one with the same database and zone id, if there is one. Where the handle
     /// is another, the records of the earlier life are gone.
     func putZone(_ row: ZoneRow) throws(ChangeFeedError)
-    /// Removes all records and tombstones of a zone; the zone's row stays.
+    /// Removes all records, tombstones and links of a zone; the zone's row stays.
     func eraseRecords(of zone: ZoneKey) throws(ChangeFeedError)
 
     /// Stores a version or a tombstone in place of the entry with the same record name, if there is one. Entries are
     /// put in ascending order of position.
     func putRecord(_ entry: RecordEntry, in zone: ZoneKey) throws(ChangeFeedError)
-    /// Removes the tombstone of a record name for good.
+    /// Removes the tombstone of a record name for good. The caller raises the zone's horizon.
     func discardTombstone(named name: String, in zone: ZoneKey) throws(ChangeFeedError)
     /// Removes the row of a deleted zone for good, and raises its database's horizon to the row's position.
     func discardZone(_ zoneID: RecordZone.ID, in databaseID: DatabaseID) throws(ChangeFeedError)

@@ -2,7 +2,7 @@
 ///
 /// Transactions take turns. Nothing is written to disk; ``snapshot()`` and ``init(restoring:)`` take and put back
 /// the whole of it, as a backup does.
-public final class InMemoryStore: ChangeStore {
+public final class InMemoryStore: SnapshottingStore {
     private let state: Locked<MemoryState>
 
     /// An empty store. Its identity comes from the source of randomness.
@@ -14,19 +14,31 @@ public final class InMemoryStore: ChangeStore {
     ///
     /// A container over it begins a new epoch with its first write, so tokens and tags given after the snapshot are
     /// told from those of the new history (rule 6.1.5).
-    public init(restoring snapshot: Snapshot) {
+    /// Throws `invalidArguments` for the snapshot of another kind of store.
+    public init(restoring snapshot: any StoreSnapshot) throws(ChangeFeedError) {
+        guard let snapshot = snapshot as? Snapshot else {
+            throw ChangeFeedError(.invalidArguments, "This is no snapshot of a store in memory.", rule: "6.1.5")
+        }
         state = Locked(MemoryState(copying: snapshot.state))
     }
 
     /// The whole content of a store at one moment.
-    public struct Snapshot: Sendable {
+    public struct Snapshot: StoreSnapshot {
         // Unsafe because the class is not Sendable; it is written before the snapshot is made and only read after.
         fileprivate nonisolated(unsafe) let state: MemoryState
     }
 
     /// Takes a copy of everything, at the cost of walking all records.
-    public func snapshot() -> Snapshot {
+    public func snapshot() -> any StoreSnapshot {
         state.withLock { Snapshot(state: MemoryState(copying: $0)) }
+    }
+
+    /// Puts everything back to what it was. Use ``Container/restoreFromSnapshot(_:)``, which also begins an epoch.
+    public func restore(_ snapshot: any StoreSnapshot) throws(ChangeFeedError) {
+        guard let snapshot = snapshot as? Snapshot else {
+            throw ChangeFeedError(.invalidArguments, "This is no snapshot of a store in memory.", rule: "6.1.5")
+        }
+        state.withLock { $0 = MemoryState(copying: snapshot.state) }
     }
 
     /// Runs a body that reads one state of the store, without suspending.

@@ -110,10 +110,15 @@ extension MemoryState: StoreReader {
         }
     }
 
+    func tombstoneCount(of zone: ZoneKey) -> Int {
+        memoryZone(zone)?.tombstones.count ?? 0
+    }
+
     func scanTombstones(
         of zone: ZoneKey, _ visit: (Tombstone) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError) {
         guard let zone = memoryZone(zone) else { return }
+        // From the front: what was discarded before is not passed.
         var next = zone.tombstones.next(from: 0)
         while let slot = next {
             if try visit(slot.entry) == .stop { return }
@@ -270,8 +275,18 @@ extension MemoryState: StoreWriter {
 
     /// Ends the open transaction and takes back what it did.
     func rollBack() {
-        counter = committedCounter
-        while let step = undo.popLast() {
+        rollBack(to: StoreSavepoint(mark: 0, position: ChangePosition(low: committedCounter)))
+        touched.removeAll()
+        touchedDatabases.removeAll()
+    }
+
+    func savepoint() -> StoreSavepoint {
+        StoreSavepoint(mark: undo.count, position: ChangePosition(low: counter))
+    }
+
+    func rollBack(to savepoint: StoreSavepoint) {
+        counter = savepoint.position.low
+        while undo.count > savepoint.mark, let step = undo.popLast() {
             switch step {
             case .epoch: epochs.removeLast()
             case .zoneKey: zones.removeLast()
@@ -297,7 +312,5 @@ extension MemoryState: StoreWriter {
                 _ = meta[table, default: MemoryMetaTable()].set(previous, for: key)
             }
         }
-        touched.removeAll()
-        touchedDatabases.removeAll()
     }
 }

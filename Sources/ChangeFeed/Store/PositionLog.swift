@@ -9,6 +9,8 @@ struct PositionLog<Entry> {
 
     private var slots: ContiguousArray<Slot> = []
     private var holes = 0
+    /// No entry stands before this place: what is taken out at the front is not passed again.
+    private var front = 0
 
     /// How many entries there are.
     var count: Int { slots.count - holes }
@@ -27,6 +29,8 @@ struct PositionLog<Entry> {
         guard index < slots.count, slots[index].position == position, slots[index].entry != nil else { return }
         slots[index].entry = nil
         holes += 1
+        guard index == front else { return }
+        while front < slots.count, slots[front].entry == nil { front += 1 }
     }
 
     /// Undoes ``remove(at:)``: no ``compact()`` may have come between.
@@ -35,11 +39,13 @@ struct PositionLog<Entry> {
         guard index < slots.count, slots[index].position == position, slots[index].entry == nil else { return }
         slots[index].entry = entry
         holes -= 1
+        front = min(front, index)
     }
 
     /// Undoes the latest ``append(_:at:)``: everything that was done since has been undone.
     mutating func removeLast() {
         if slots.removeLast().entry == nil { holes -= 1 }
+        front = min(front, slots.count)
     }
 
     /// Closes the holes once they are half of all slots, so that each costs a constant share of work.
@@ -47,6 +53,7 @@ struct PositionLog<Entry> {
         guard holes > 32, holes * 2 > slots.count else { return }
         slots.removeAll { $0.entry == nil }
         holes = 0
+        front = 0
     }
 
     /// The place of the first slot after a position.
@@ -65,7 +72,7 @@ struct PositionLog<Entry> {
     /// The entry at or after a place, and its place; nil at the end.
     @inline(__always)
     func next(from index: Int) -> (index: Int, position: UInt64, entry: Entry)? {
-        var index = index
+        var index = max(index, front)
         while index < slots.count {
             if let entry = slots[index].entry { return (index, slots[index].position, entry) }
             index += 1

@@ -107,6 +107,8 @@ public struct ZoneRow: Sendable {
     public var position: ChangePosition
     /// The highest position of a record tombstone that has been discarded (section 6.2).
     public var horizon: ChangePosition
+    /// How many bytes the fields of the zone's live records have.
+    public var byteCount: Int
     /// The latest deletion of an earlier life.
     public var pastDeletion: PastDeletion?
     /// What the most recent modify request on the zone carried (rule FZ12).
@@ -130,6 +132,7 @@ public struct ZoneRow: Sendable {
         life = .live
         position = incarnation
         horizon = .beginning
+        byteCount = 0
     }
 }
 
@@ -210,6 +213,20 @@ public enum MetaTable: Int, Sendable, Hashable, CaseIterable {
     case orphanedAssets = 6
     /// Bytes used, by user.
     case usage = 7
+}
+
+/// A point within a write; only the store that gave it knows what its numbers mean.
+public struct StoreSavepoint: Sendable, Hashable {
+    /// How much had been done.
+    public let mark: Int
+    /// The last position that had been allocated.
+    public let position: ChangePosition
+
+    /// A point from its parts.
+    public init(mark: Int, position: ChangePosition) {
+        self.mark = mark
+        self.position = position
+    }
 }
 
 /// Whether a scan goes on.

@@ -76,6 +76,10 @@ func writeAll(_ bytes: [UInt8], to descriptor: Int32) throws(ChildProcess.Failur
         }
         if count >= 0 {
             written += count
+        } else if errno == EAGAIN {
+            // Somebody who shares the descriptor has made it non-blocking.
+            var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+            poll(&wait, 1, -1)
         } else if errno != EINTR {
             throw ChildProcess.Failure(number: errno)
         }

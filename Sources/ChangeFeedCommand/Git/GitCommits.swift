@@ -57,9 +57,8 @@ final class GitCommits {
     /// for is given.
     private static let arguments = [
         "-c", "log.showRoot=true", "log", "--first-parent", "--reverse", "--diff-merges=first-parent", "--root",
-        "--raw", "-z", "--encoding=UTF-8", "--no-abbrev", "--format=tformat:%H", "--no-renames", "--no-relative",
-        "-O/dev/null",
-        "--ignore-submodules=none", "--submodule=short", "--no-color", "--no-notes", "--no-decorate",
+        "--raw", "-z", "--format=tformat:%H", "--encoding=UTF-8", "--no-abbrev", "--no-renames", "--no-relative",
+        "-O/dev/null", "--ignore-submodules=none", "--submodule=short", "--no-color", "--no-notes", "--no-decorate",
         "--no-show-signature", "--no-mailmap", "--no-ext-diff", "--no-textconv",
     ]
 

@@ -18,31 +18,31 @@ extension Subcommand {
     ) { arguments, console in
         let options = try ReplayOptions(arguments)
         let history = try GitHistory(Git(path: options.repository), maxCommits: options.maxCommits)
+        return try await Replay(history, options).run(on: console, json: options.json)
+    }
+}
+
+extension Replay {
+    /// Runs the replay and says what it found: a table, or as JSON the object alone on the output and progress on the
+    /// error stream.
+    consuming func run(on console: any Console, json: Bool) async throws -> ExitStatus {
         var bar = ProgressBar(
             "replaying",
             unit: "commits",
-            total: history.commitCount,
-            on: options.json ? .error : .output,
+            total: commitCount,
+            on: json ? .error : .output,
             of: console
         )
-        let commits = try history.commits()
-        var done = 0
-        var saves = 0
-        var deletes = 0
-        while let commit = try commits.next() {
-            for change in commit.changes {
-                if case .put = change { saves += 1 } else { deletes += 1 }
-            }
-            done += 1
-            try bar.advance(to: done)
+        let report: ReplayReport
+        do {
+            report = try await run(showing: &bar)
+        } catch {
+            // The sentence that says why is to begin on a line of its own.
+            try? bar.close()
+            throw error
         }
         try bar.close()
-        var table = Table()
-        table.add("commits", done)
-        table.add("saves", saves)
-        table.add("deletes", deletes)
-        table.add("files", try history.tree(at: history.lastCommitID).count)
-        try console.write(table.text, to: .output)
-        return .success
+        try console.write(json ? report.json() : report.text, to: .output)
+        return report.isVerified ? .success : .differences
     }
 }

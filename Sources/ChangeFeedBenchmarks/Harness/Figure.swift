@@ -1,0 +1,61 @@
+/// One measured number, and that of plain Swift beside it.
+struct Figure: Sendable {
+    /// What a number counts, and with that which way is better.
+    enum Unit: String, Sendable {
+        case recordsPerSecond = "records/s"
+        case microseconds = "microseconds"
+        case bytes = "bytes"
+
+        var better: String {
+            switch self {
+            case .recordsPerSecond: "higher"
+            case .microseconds, .bytes: "lower"
+            }
+        }
+    }
+
+    /// The figure's name, the same in every run: workload, work, and where there are several the amount.
+    let id: String
+    let unit: Unit
+    /// The feed's number.
+    let ours: Double
+    /// The number of plain Swift for the same work; nil where there is nothing to compare with.
+    let baseline: Double?
+
+    /// Ours divided by the baseline.
+    var ratio: Double? {
+        baseline.map { ours / $0 }
+    }
+}
+
+extension Figure {
+    /// A rate from the seconds that each round took on either side.
+    init(id: String, records: Int, rounds: Rounds) {
+        self.init(
+            id: id, unit: .recordsPerSecond, ours: Double(records) / rounds.ours.median,
+            baseline: Double(records) / rounds.baseline.median)
+    }
+
+    /// A time from the seconds that each round took on either side.
+    init(id: String, rounds: Rounds) {
+        self.init(
+            id: id, unit: .microseconds, ours: rounds.ours.median * 1e6, baseline: rounds.baseline.median * 1e6)
+    }
+}
+
+extension Figure: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case id, ours, baseline, ratio, unit, better
+    }
+
+    /// Encodes all six keys, null where there is no counterpart.
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(ours, forKey: .ours)
+        try container.encode(baseline, forKey: .baseline)
+        try container.encode(ratio, forKey: .ratio)
+        try container.encode(unit.rawValue, forKey: .unit)
+        try container.encode(unit.better, forKey: .better)
+    }
+}

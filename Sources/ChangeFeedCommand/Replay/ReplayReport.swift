@@ -1,0 +1,84 @@
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a replay counted and what it found.
+struct ReplayReport: Equatable, Sendable {
+    var commits: Int
+    /// Records saved, each time that they were.
+    var saves: Int
+    var deletes: Int
+    /// Pages of zone changes that the two following devices fetched.
+    var pages: Int
+    /// Modifications and deletions on these pages.
+    var recordsFetched: Int
+    /// What the two would have fetched without tokens: the live records at each of their fetches, summed.
+    var recordsIfRefetched: Int
+    /// The time that writing and fetching took, without reading the history and without drawing.
+    var seconds: Double
+    var differences: [ReplayDifference]
+
+    var isVerified: Bool { differences.isEmpty }
+
+    var recordsPerSecond: Double {
+        seconds > 0 ? Double(saves + deletes) / seconds : 0
+    }
+
+    /// The most differences that `text` lists.
+    static let listedDifferences = 20
+
+    /// The report as a person reads it: a table, and then the verdict.
+    var text: String {
+        var table = Table()
+        table.add("commits", commits)
+        table.add("saves", saves)
+        table.add("deletes", deletes)
+        table.add("pages", pages)
+        table.add("records fetched incrementally", recordsFetched)
+        table.add("records if everything were refetched", recordsIfRefetched)
+        table.add("refetched / incremental", Double(recordsIfRefetched) / Double(recordsFetched), places: 1)
+        table.add("seconds", seconds, places: 3)
+        table.add("records/s", recordsPerSecond, places: 0)
+        return table.text + verdict
+    }
+
+    private var verdict: String {
+        if isVerified { return "verified\n" }
+        var lines = [differences.count == 1 ? "1 difference:" : "\(NumberText.grouped(differences.count)) differences:"]
+        lines += differences.prefix(Self.listedDifferences).map { "  " + $0.sentence }
+        if differences.count > Self.listedDifferences {
+            lines.append("  and \(NumberText.grouped(differences.count - Self.listedDifferences)) more")
+        }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// The report as one JSON object on one line.
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(self), as: UTF8.self) + "\n"
+    }
+}
+
+extension ReplayReport: Encodable {
+    private enum CodingKeys: CodingKey {
+        case verified, differences, commits, saves, deletes, pages, recordsFetched, recordsIfRefetched, seconds
+        case recordsPerSecond
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var object = encoder.container(keyedBy: CodingKeys.self)
+        try object.encode(isVerified, forKey: .verified)
+        try object.encode(differences, forKey: .differences)
+        try object.encode(commits, forKey: .commits)
+        try object.encode(saves, forKey: .saves)
+        try object.encode(deletes, forKey: .deletes)
+        try object.encode(pages, forKey: .pages)
+        try object.encode(recordsFetched, forKey: .recordsFetched)
+        try object.encode(recordsIfRefetched, forKey: .recordsIfRefetched)
+        try object.encode(seconds, forKey: .seconds)
+        try object.encode(recordsPerSecond, forKey: .recordsPerSecond)
+    }
+}
