@@ -10,22 +10,26 @@ extension Feed {
         if let token = request.since {
             let content = try content(
                 of: token.bytes, kind: .database, feedDigest: feedDigest, zoneID: nil, in: store)
+            try checkHistory(
+                content, from: content.start ?? content.position, horizon: try store.horizon(of: databaseID),
+                zoneID: nil, in: store)
             since = content
-            try checkHistory(content, horizon: try store.horizon(of: databaseID), zoneID: nil, in: store)
         }
 
         let after = since?.position ?? .beginning
         let head = try store.head(of: databaseID)
-        let isTellingAll = since == nil && compatibility.firstReadReportsDeletedZones
-        let start = isTellingAll ? nil : since == nil ? head : since?.start
-        let reach = max(after, start ?? after)
+        // Where the read began. Its unfinished tokens keep this, for what was deleted since is told wherever in the
+        // feed the zone's present life has got to.
+        let start = since.map { $0.start ?? $0.position } ?? head
+        let isFirstRead = since == nil || start > after
+        let told = isFirstRead && compatibility.firstReadReportsDeletedZones ? .beginning : start
 
         var changes: [DatabaseChanges.Change] = []
         var count = 0
         var last = after
         var moreComing = false
         try store.scanZones(of: databaseID, after: after) { (zone) throws(ChangeFeedError) in
-            let items = entries(of: zone, after: reach)
+            let items = entries(of: zone, after: told)
             if items.isEmpty { return .next }
             if count == limit {
                 moreComing = true
@@ -42,26 +46,26 @@ extension Feed {
             kind: .database,
             storeID: store.storeID,
             feedDigest: feedDigest,
-            epoch: try epochNonce(of: max(position, start ?? position), in: store),
+            epoch: try epochNonce(of: moreComing ? max(position, start) : position, in: store),
             position: position,
             incarnation: .beginning,
-            start: start.flatMap { position < $0 ? $0 : nil }
+            start: moreComing ? start : nil
         )
         return DatabaseChanges(
             changes: changes, changeToken: DatabaseChangeToken(content), moreComing: moreComing)
     }
 
-    /// What a zone's row says to a reader who knows of every deletion up to `reach` or never held what it took. A zone
-    /// deleted and created again is one item with two entries (rule 6.5).
-    private func entries(of zone: ZoneRow, after reach: ChangePosition) -> [DatabaseChanges.Change] {
+    /// What a zone's row says to a reader who knows of every deletion up to a position, or never held what it took. A
+    /// zone deleted and created again is one item with two entries (rule 6.5).
+    private func entries(of zone: ZoneRow, after known: ChangePosition) -> [DatabaseChanges.Change] {
         // It tracks no changes, so it is never reported (rule Z2).
         if zone.zoneID.isDefault { return [] }
         switch zone.life {
         case .deleted(let reason, _):
-            guard zone.position > reach else { return [] }
+            guard zone.position > known else { return [] }
             return [.deleted(.init(zoneID: zone.zoneID, reason: reason))]
         case .live:
-            if let past = zone.pastDeletion, past.position > reach {
+            if let past = zone.pastDeletion, past.position > known {
                 return [
                     .deleted(.init(zoneID: zone.zoneID, reason: past.reason)),
                     .modified(zone.zoneID),

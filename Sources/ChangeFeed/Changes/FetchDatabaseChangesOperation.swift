@@ -25,6 +25,12 @@ public struct FetchDatabaseChangesOperation: Sendable {
         public let changeToken: DatabaseChangeToken
         /// Whether there is more to fetch; never if all changes were asked for.
         public let moreComing: Bool
+
+        /// A completion from its parts.
+        public init(changeToken: DatabaseChangeToken, moreComing: Bool) {
+            self.changeToken = changeToken
+            self.moreComing = moreComing
+        }
     }
 
     /// What happens while the operation runs.
@@ -33,7 +39,7 @@ public struct FetchDatabaseChangesOperation: Sendable {
         case recordZoneChanged(RecordZone.ID)
         /// A zone is gone, and why (rule FD3).
         case recordZoneDeleted(DatabaseChanges.Deletion)
-        /// A request is complete. The token covers all that came before (rule FD5).
+        /// A request is complete, the last one included. The token covers all that came before (rule FD5).
         case changeTokenUpdated(DatabaseChangeToken)
         /// The operation is done. What came before an error stays valid, as does the latest token.
         case completed(Result<Completion, ChangeFeedError>)

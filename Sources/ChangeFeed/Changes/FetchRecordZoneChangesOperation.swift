@@ -54,6 +54,13 @@ public struct FetchRecordZoneChangesOperation: Sendable {
         public let clientChangeTokenData: Data?
         /// Whether there is more to fetch; never if all changes were asked for.
         public let moreComing: Bool
+
+        /// A completion from its parts.
+        public init(changeToken: ZoneChangeToken, clientChangeTokenData: Data?, moreComing: Bool) {
+            self.changeToken = changeToken
+            self.clientChangeTokenData = clientChangeTokenData
+            self.moreComing = moreComing
+        }
     }
 
     /// What happens while the operation runs, in this order for each zone: its records, with tokens between the
@@ -63,7 +70,8 @@ public struct FetchRecordZoneChangesOperation: Sendable {
         case recordChanged(Record.ID, Result<Record, ChangeFeedError>)
         /// A record is gone (rule FZ9).
         case recordDeleted(ZoneChanges.Deletion)
-        /// A batch of a zone is complete and another follows. The token covers all that came before (rules FZ8, T6).
+        /// A batch of a zone is complete and another follows; never after the last, whose token is in the completion
+        /// (rule FZ8). The token covers all that came before (rule T6).
         case changeTokenUpdated(RecordZone.ID, ZoneChangeToken, clientChangeTokenData: Data?)
         /// A zone is done. What came before an error stays valid, as does its latest token.
         case zoneCompleted(RecordZone.ID, Result<ZoneCompletion, ChangeFeedError>)

@@ -22,6 +22,7 @@ public struct ZoneChangePages: AsyncSequence, Sendable {
         ) async throws(ChangeFeedError) -> ZoneChanges? {
             guard let request else { return nil }
             self.request = nil
+            if Task.isCancelled { throw .cancelled }
             let page = try await database.recordZoneChanges(request)
             guard page.moreComing else { return page }
             if page.changeToken == request.since { throw .noProgress(zoneID: request.zoneID) }
@@ -58,6 +59,7 @@ public struct DatabaseChangePages: AsyncSequence, Sendable {
         ) async throws(ChangeFeedError) -> DatabaseChanges? {
             guard let request else { return nil }
             self.request = nil
+            if Task.isCancelled { throw .cancelled }
             let page = try await database.databaseChanges(request)
             guard page.moreComing else { return page }
             if page.changeToken == request.since { throw .noProgress(zoneID: nil) }

@@ -20,15 +20,16 @@ extension Feed {
         return content
     }
 
-    /// Whether the history that a token names is still this store's, and nothing after it has been discarded.
+    /// Whether the history that a token names is still this store's, and nothing has been discarded of what its reader
+    /// has to learn, which is what was deleted after `start`.
     func checkHistory(
-        _ content: TokenContent, horizon: ChangePosition, zoneID: RecordZone.ID?, in store: any StoreReader
+        _ content: TokenContent, from start: ChangePosition, horizon: ChangePosition, zoneID: RecordZone.ID?, in store: any StoreReader
     ) throws(ChangeFeedError) {
         guard try isOfThisHistory(content, in: store) else {
             throw expired(
                 .historyReset, "the store was put back to a state before it", zoneID: zoneID, rule: "6.1.5")
         }
-        guard content.reach >= horizon else {
+        guard start >= horizon else {
             throw expired(
                 .expired, "deletions after it have been discarded", zoneID: zoneID, rule: "6.2")
         }

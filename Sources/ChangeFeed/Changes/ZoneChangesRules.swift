@@ -49,10 +49,10 @@ extension Feed {
         let zone = try liveZone(zoneID, in: databaseID, from: store)
         guard content.incarnation == zone.incarnation else {
             // A zone that was created in a history that is no more has not been created anew.
-            try checkHistory(content, horizon: .beginning, zoneID: zoneID, in: store)
+            try checkHistory(content, from: content.reach, horizon: .beginning, zoneID: zoneID, in: store)
             throw expired(.zoneRecreated, "the zone was deleted and created again", zoneID: zoneID, rule: "6.2")
         }
-        try checkHistory(content, horizon: zone.horizon, zoneID: zoneID, in: store)
+        try checkHistory(content, from: content.reach, horizon: zone.horizon, zoneID: zoneID, in: store)
         return (content, zone)
     }
 
@@ -113,9 +113,15 @@ extension Feed {
         }
     }
 
+    /// What a zone is looked up for: what is missing is put right in another way.
+    enum Purpose {
+        case reading
+        case writing
+    }
+
     /// The row of a zone that exists; otherwise the error that says what became of it (section 6.2, rule E3).
     func liveZone(
-        _ zoneID: RecordZone.ID, in databaseID: DatabaseID, from store: any StoreReader
+        _ zoneID: RecordZone.ID, in databaseID: DatabaseID, for purpose: Purpose = .reading, from store: any StoreReader
     ) throws(ChangeFeedError) -> ZoneRow {
         let row = try store.zone(zoneID, in: databaseID)
         switch row?.life {
@@ -139,7 +145,12 @@ extension Feed {
             break
         }
         throw ChangeFeedError(
-            .zoneNotFound, "There is no zone \"\(zoneID)\". Save the zone first.", zoneID: zoneID, rule: "M8")
+            .zoneNotFound,
+            "There is no zone \"\(zoneID)\". "
+                + (purpose == .writing
+                    ? "Save the zone first."
+                    : "If it was there before, fetch the database's changes to learn what became of it."),
+            zoneID: zoneID, rule: purpose == .writing ? "M8" : "FD8")
     }
 
     /// Fetches need a zone that tracks changes, in a database that does (rules Z2, N9, FZ1).
@@ -217,6 +228,6 @@ struct KeyFilter {
         payload.forEachValue { key, value in
             if wanted.index(of: key) != nil { writer.raw(value) }
         }
-        return Payload(shape: wanted, values: writer.bytes)
+        return Payload(shape: wanted, values: writer.bytes, mayLink: payload.mayLink)
     }
 }

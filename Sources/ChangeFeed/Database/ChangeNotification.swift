@@ -20,7 +20,8 @@ public struct ChangeNotification: Sendable, Codable {
     public let databaseScope: DatabaseScope
     /// The zone in which something has changed; nil where a pruned hint stands for several.
     public let zoneID: RecordZone.ID?
-    /// What kind of subscription asked for it.
+    /// What kind of subscription asked for it. A pruned hint may say `database` whatever asked for it: anything may
+    /// have changed.
     public let kind: Kind
     /// Whether details were left out to make room: it then stands for any number of changes.
     public let isPruned: Bool

@@ -14,14 +14,25 @@ public final class Container: Sendable {
     /// What the container was given.
     public let configuration: Configuration
     let store: any ChangeStore
+    /// The store, if it is in memory: there nothing waits, and a call that the compiler can see through costs a third.
+    let memory: InMemoryStore?
     let feed: Feed
     let compactionCursor = Locked(CompactionCursor())
     package let hub: NotificationHub
+    let assets: AssetLibrary
 
-    /// A container over a store.
-    public init(identifier: String, store: any ChangeStore = InMemoryStore(), configuration: Configuration = .init()) {
+    /// A container over a store, and a store for the contents of assets beside it. Give both as they belong together:
+    /// records refer to contents by their hash.
+    public init(
+        identifier: String,
+        store: any ChangeStore = InMemoryStore(),
+        assets: any AssetStore = InMemoryAssetStore(),
+        configuration: Configuration = .init()
+    ) {
         self.identifier = identifier
+        self.assets = AssetLibrary(store: assets)
         self.store = store
+        memory = store as? InMemoryStore
         self.configuration = configuration
         feed = Feed(configuration: configuration)
         hub = NotificationHub(store: store, feed: feed, randomness: configuration.randomness)

@@ -34,18 +34,27 @@ public struct Database: RecordDatabase {
 
     /// A page of what has changed in a zone since a token (sections 6.2 to 6.5).
     public func recordZoneChanges(_ request: ZoneChangesRequest) async throws(ChangeFeedError) -> ZoneChanges {
-        let (feed, databaseID) = (container.feed, databaseID)
+        let (feed, assets, databaseID) = (container.feed, container.assets, databaseID)
         return try await read { (store) throws(ChangeFeedError) in
-            try feed.zoneChanges(request, in: databaseID, from: store)
+            // Within the transaction, so that no content is collected before the page keeps it.
+            assets.giving(try feed.zoneChanges(request, in: databaseID, from: store), of: databaseID)
         }
     }
 
     /// Saves and deletes records (section 1.9).
     public func modifyRecords(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
         let (feed, databaseID, userID, deviceID) = (container.feed, databaseID, userID, deviceID)
-        return try await writeAndTell { (store) throws(ChangeFeedError) in
-            try feed.modifyRecords(request, in: databaseID, by: userID, device: deviceID, to: store)
+        try checkCancellation()
+        try feed.checkItemCount(request.saving.count + request.deleting.count)
+        // The contents come first, and are kept from being collected until records refer to them.
+        let assets = container.assets
+        let prepared = try assets.prepare(request, in: databaseID, limit: feed.limits.assetBytes)
+        let results = try await writeAndTell { (store) throws(ChangeFeedError) in
+            let written = try feed.modifyRecords(
+                request, in: databaseID, by: userID, device: deviceID, assets: prepared, to: store)
+            return Written(results: assets.giving(written.results, of: databaseID), changes: written.changes)
         }
+        return withExtendedLifetime(prepared) { results }
     }
 
     /// Saves and deletes zones (section 1.4).
@@ -62,9 +71,9 @@ public struct Database: RecordDatabase {
     public func records(
         _ request: RecordsRequest
     ) async throws(ChangeFeedError) -> [Record.ID: Result<Record, ChangeFeedError>] {
-        let (feed, databaseID) = (container.feed, databaseID)
+        let (feed, assets, databaseID) = (container.feed, container.assets, databaseID)
         return try await read { (store) throws(ChangeFeedError) in
-            try feed.records(request, in: databaseID, from: store)
+            try feed.records(request, in: databaseID, from: store).mapValues { assets.giving($0, of: databaseID) }
         }
     }
 
@@ -109,6 +118,7 @@ public struct Database: RecordDatabase {
         _ body: @escaping @Sendable (any StoreReader) throws(ChangeFeedError) -> Result
     ) async throws(ChangeFeedError) -> Result {
         try checkCancellation()
+        if let memory = container.memory { return try memory.readNow(body) }
         return try await container.store.read(body)
     }
 
@@ -117,6 +127,7 @@ public struct Database: RecordDatabase {
     ) async throws(ChangeFeedError) -> Result {
         // Only before the transaction: what has been written is reported, cancelled or not.
         try checkCancellation()
+        if let memory = container.memory { return try memory.writeNow(body) }
         return try await container.store.write(body)
     }
 

@@ -26,8 +26,8 @@ package struct Feed: Sendable {
     private let ownEpoch = Locked<UInt64?>(nil)
 
     package init(configuration: Container.Configuration) {
-        limits = configuration.limits
-        names = NameRules(limits: configuration.limits)
+        limits = configuration.limits.atLeastOne
+        names = NameRules(limits: limits)
         encryption = configuration.encryption
         compatibility = configuration.compatibility
         retention = configuration.retention

@@ -20,10 +20,10 @@ extension Container {
             throw ChangeFeedError(
                 .invalidArguments, "A step budget of \(stepBudget) does nothing: give a positive one.", rule: "6.6")
         }
-        let feed = feed
+        let (feed, assets) = (feed, assets)
         let cursor = compactionCursor.withLock { $0 }
         let (step, next) = try await store.write { (store) throws(ChangeFeedError) in
-            try feed.compact(to: bound, budget: stepBudget, from: cursor, in: store)
+            try feed.compact(to: bound, budget: stepBudget, from: cursor, assets: assets, in: store)
         }
         compactionCursor.withLock { $0 = next }
         return step
@@ -43,6 +43,9 @@ extension Container {
     /// Puts the store back to a snapshot, while nobody reads or writes, and begins a new epoch (rule 6.1.5): tokens and
     /// tags given before the snapshot live on, those given after it are told apart from the new history.
     ///
+    /// Contents of assets are not part of a snapshot: those that were collected since it was taken are gone, and the
+    /// assets cannot be loaded (`assetNotAvailable`).
+    ///
     /// Throws `invalidArguments` if the store takes no snapshots, or this is not one of its own.
     public func restoreFromSnapshot(_ snapshot: any StoreSnapshot) async throws(ChangeFeedError) {
         guard let store = store as? any SnapshottingStore else {
@@ -50,6 +53,8 @@ extension Container {
         }
         try await store.restore(snapshot)
         feed.beginEpochWithNextWrite()
+        hub.storeWasReplaced()
         compactionCursor.withLock { $0 = CompactionCursor() }
+        hub.storeWasReplaced()
     }
 }

@@ -37,7 +37,7 @@ package final class NotificationHub: Sendable {
     }
 
     deinit {
-        for desk in state.withLock({ $0.desks }).values { for entry in desk.mailboxes { entry.mailbox.end() } }
+        for (mailbox, _) in allMailboxes() { mailbox.end() }
     }
 
     // MARK: Listening
@@ -57,12 +57,12 @@ package final class NotificationHub: Sendable {
         let mailbox = NotificationMailbox(
             subscriptionID: subscriptionID.map(ByteString.init), deviceID: deviceID, session: session, limit: limit,
             bell: continuation)
-        let number = state.withLock { state in
-            let number = state.next()
-            state.desks[databaseID, default: Desk(stamp: number)].mailboxes.append((number, mailbox))
-            return number
-        }
+        let number = state.withLock { $0.next() }
+        // Before the mailbox is known to anybody who could end it.
         continuation.onTermination = { [weak self] _ in self?.forget(number, in: databaseID) }
+        state.withLock { state in
+            state.desks[databaseID, default: Desk(stamp: number)].mailboxes.append((number, mailbox))
+        }
         return NotificationListener(mailbox: mailbox, bell: bell)
     }
 
@@ -75,11 +75,16 @@ package final class NotificationHub: Sendable {
 
     /// Ends what a session listens to. What has not been heard by then never is.
     func end(_ session: ObjectIdentifier) {
-        let mailboxes = state.withLock { state in
-            state.desks.values.flatMap { $0.mailboxes.map(\.mailbox).filter { $0.session == session } }
-        }
         // Outside the lock: ending a mailbox makes the hub forget it.
-        for mailbox in mailboxes { mailbox.end() }
+        for (mailbox, _) in allMailboxes() where mailbox.session == session { mailbox.end() }
+    }
+
+    /// All that listen to whichever database, in the order in which they began.
+    private func allMailboxes() -> [(mailbox: NotificationMailbox, databaseID: DatabaseID)] {
+        let entries = state.withLock { state in
+            state.desks.flatMap { databaseID, desk in desk.mailboxes.map { ($0.number, $0.mailbox, databaseID) } }
+        }
+        return entries.sorted { $0.0 < $1.0 }.map { ($0.1, $0.2) }
     }
 
     // MARK: Subscriptions
@@ -96,31 +101,27 @@ package final class NotificationHub: Sendable {
     /// To be called when another history has taken the place of a store's: nothing that was read holds, everybody who
     /// waits is to look again, and one pruned hint stands for whatever is different now.
     func storeWasReplaced() {
-        let desks = state.withLock { state in
+        state.withLock { state in
             let stamp = state.next()
             for databaseID in state.desks.keys {
                 state.desks[databaseID]?.subscriptions = nil
                 state.desks[databaseID]?.stamp = stamp
             }
-            return state.desks
         }
-        for (databaseID, desk) in desks {
-            for (_, mailbox) in desk.mailboxes { tellOfAnything(mailbox, in: databaseID) }
-        }
+        for (mailbox, databaseID) in allMailboxes() { tellOfAnything(mailbox, in: databaseID) }
     }
 
     private func subscriptions(
         of databaseID: DatabaseID
     ) async throws(ChangeFeedError) -> [ByteString: Subscription] {
-        guard let (known, stamp) = state.withLock({ state in state.desks[databaseID].map { ($0.subscriptions, $0.stamp) } })
-        else { return [:] }
-        if let known { return known }
+        guard let desk = state.withLock({ $0.desks[databaseID] }) else { return [:] }
+        if let known = desk.subscriptions { return known }
         let feed = feed
         let read = try await store.read { (store) throws(ChangeFeedError) in
             try feed.storedSubscriptions(of: databaseID, from: store)
         }
         state.withLock { state in
-            if state.desks[databaseID]?.stamp == stamp { state.desks[databaseID]?.subscriptions = read }
+            if state.desks[databaseID]?.stamp == desk.stamp { state.desks[databaseID]?.subscriptions = read }
         }
         // Right for the write that is told of, which was committed before the read, even if it is not kept.
         return read
@@ -152,11 +153,11 @@ package final class NotificationHub: Sendable {
             {
                 continue
             }
+            let kind = subscription.kind.notificationKind
             let notifications =
                 told[subscriptionID]
                 ?? changes.filter(subscription.matches).map {
-                    notification(
-                        for: subscriptionID, kind: subscription.kind.notificationKind, in: databaseID, zoneID: $0.zoneID)
+                    notification(for: subscriptionID, kind: kind, in: databaseID, zoneID: $0.zoneID)
                 }
             told[subscriptionID] = notifications
             for notification in notifications { consumer.put(notification) }

@@ -114,8 +114,8 @@ extension Asset {
         return data
     }
 
-    /// The content piece by piece, without holding all of it. Throws like ``data()``, as do the pieces; damage is found
-    /// before the last piece is given.
+    /// The content piece by piece, without holding all of it. Throws like ``data()``, as do the pieces: what is damaged
+    /// is never given as a whole, so use the pieces for good only when the end has been reached.
     public func stream() throws(ChangeFeedError) -> any AssetStream {
         switch form {
         case .local(let local): try local.stream()

@@ -5,13 +5,17 @@
 public struct Payload: Sendable {
     package let shape: FieldShape
     let values: [UInt8]
+    /// Whether a value can be or hold a reference or an asset: few records have any, and the others need not be
+    /// searched for them.
+    let mayLink: Bool
 
     /// No fields.
-    public static let empty = Payload(shape: .empty, values: [])
+    public static let empty = Payload(shape: .empty, values: [], mayLink: false)
 
-    init(shape: FieldShape, values: [UInt8]) {
+    init(shape: FieldShape, values: [UInt8], mayLink: Bool) {
         self.shape = shape
         self.values = values
+        self.mayLink = mayLink
     }
 
     /// How many bytes keys and values have: what the size limit of a record counts (rule R4).
@@ -118,6 +122,13 @@ extension Payload {
         var check = ByteReader(bytes)
         for _ in 0..<count { try ValueCodec.check(&check) }
         guard check.isAtEnd else { throw MalformedBytes(reason: "goes on after its last value") }
-        self.init(shape: count == 0 ? .empty : FieldShape(sortedKeys: keys), values: [UInt8](bytes))
+        var search = ByteReader(bytes)
+        var mayLink = false
+        for _ in 0..<count {
+            mayLink = mayLink || ValueCodec.mayLink(UnsafeRawBufferPointer(rebasing: bytes[search.offset...]))
+            try ValueCodec.skip(&search)
+        }
+        self.init(
+            shape: count == 0 ? .empty : FieldShape(sortedKeys: keys), values: [UInt8](bytes), mayLink: mayLink)
     }
 }

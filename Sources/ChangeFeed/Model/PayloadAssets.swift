@@ -2,6 +2,7 @@
 extension Payload {
     /// Whether a field holds an asset, be it in a list.
     var hasAssets: Bool {
+        guard mayLink else { return false }
         var found = false
         forEachValue { _, value in found = found || ValueCodec.hasAssets(value) }
         return found

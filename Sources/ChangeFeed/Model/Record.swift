@@ -61,9 +61,13 @@ extension Record {
     }
 
     /// The value of a key as a Swift type; nil also if the type cannot hold the value.
+    @inlinable
     public subscript<Value: RecordValueConvertible>(key: String) -> Value? {
-        get { value(of: key, in: .plain).flatMap(Value.init(recordValue:)) }
-        set { set(newValue?.recordValue, for: key, in: .plain) }
+        get {
+            guard let value: RecordValue = self[key] else { return nil }
+            return Value(recordValue: value)
+        }
+        set { self[key] = newValue?.recordValue as RecordValue? }
     }
 
     /// The keys that have a value, sorted by their bytes (rule R2).
@@ -126,7 +130,10 @@ extension Record {
 
     @inline(__always)
     package func value(of key: String, in space: KeySpace) -> RecordValue? {
-        for edit in edits where edit.space == space && sameBytes(edit.key, key) { return edit.value }
+        // By index: a copy of each edit on the way costs more than the comparison.
+        for index in edits.indices where edits[index].space == space && sameBytes(edits[index].key, key) {
+            return edits[index].value
+        }
         switch space {
         case .plain:
             let value = base.payload.value(of: key)
@@ -176,11 +183,9 @@ extension Record {
 
     /// The record above this one in a hierarchy (rule R13).
     public var parent: Record.Reference? {
-        switch parentEdit {
-        case .some(.some(.reference(let reference))): reference
-        case .some: nil
-        case .none: base.parent
-        }
+        guard let index = parentEdit else { return base.parent }
+        guard case .reference(let reference) = edits[index].value else { return nil }
+        return reference
     }
 
     /// Puts the record under another of the same zone, or under none (rule R13).
@@ -193,9 +198,10 @@ extension Record {
         setParent(Record.Reference(recordID: recordID))
     }
 
-    /// Nil if the parent was not touched since the record was fetched or saved.
-    private var parentEdit: RecordValue?? {
-        edits.first { $0.space == .system && $0.key == Record.parentKey }.map(\.value)
+    /// The place of the parent's edit; nil if it was not touched since the record was fetched or saved.
+    private var parentEdit: Int? {
+        for index in edits.indices where edits[index].space == .system { return index }
+        return nil
     }
 
     /// Whether the parent was set or removed since the record was fetched or saved.

@@ -17,16 +17,16 @@ public protocol RecordValueConvertible: Sendable {
 
 extension RecordValue: RecordValueConvertible {
     /// The value itself.
-    public var recordValue: RecordValue { self }
+    @inlinable public var recordValue: RecordValue { self }
     /// The value itself.
-    public init?(recordValue: RecordValue) { self = recordValue }
+    @inlinable public init?(recordValue: RecordValue) { self = recordValue }
 }
 
 extension String: RecordValueConvertible {
     /// The text as a value.
-    public var recordValue: RecordValue { .string(self) }
+    @inlinable public var recordValue: RecordValue { .string(self) }
     /// The text of a string value.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .string(let string) = recordValue else { return nil }
         self = string
     }
@@ -34,9 +34,9 @@ extension String: RecordValueConvertible {
 
 extension RecordValueConvertible where Self: FixedWidthInteger {
     /// The number as a value. Every conforming integer type fits 64 bits with a sign.
-    public var recordValue: RecordValue { .int64(Int64(self)) }
+    @inlinable public var recordValue: RecordValue { .int64(Int64(self)) }
     /// The number of an integer value, if it fits this type.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .int64(let number) = recordValue, let exact = Self(exactly: number) else { return nil }
         self = exact
     }
@@ -53,9 +53,9 @@ extension UInt32: RecordValueConvertible {}
 
 extension Double: RecordValueConvertible {
     /// The number as a value.
-    public var recordValue: RecordValue { .double(self) }
+    @inlinable public var recordValue: RecordValue { .double(self) }
     /// The number of a double value.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .double(let number) = recordValue else { return nil }
         self = number
     }
@@ -63,9 +63,9 @@ extension Double: RecordValueConvertible {
 
 extension Float: RecordValueConvertible {
     /// The number as a double value.
-    public var recordValue: RecordValue { .double(Double(self)) }
+    @inlinable public var recordValue: RecordValue { .double(Double(self)) }
     /// The number of a double value, if this type holds it exactly; any NaN gives NaN.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .double(let number) = recordValue else { return nil }
         if number.isNaN {
             self = .nan
@@ -79,9 +79,9 @@ extension Float: RecordValueConvertible {
 
 extension Bool: RecordValueConvertible {
     /// The integer value 0 or 1.
-    public var recordValue: RecordValue { .int64(self ? 1 : 0) }
+    @inlinable public var recordValue: RecordValue { .int64(self ? 1 : 0) }
     /// The truth of an integer value 0 or 1; nil for every other number.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         switch recordValue {
         case .int64(0): self = false
         case .int64(1): self = true
@@ -92,9 +92,9 @@ extension Bool: RecordValueConvertible {
 
 extension Data: RecordValueConvertible {
     /// The bytes as a value.
-    public var recordValue: RecordValue { .bytes(self) }
+    @inlinable public var recordValue: RecordValue { .bytes(self) }
     /// The bytes of a bytes value.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .bytes(let data) = recordValue else { return nil }
         self = data
     }
@@ -102,9 +102,9 @@ extension Data: RecordValueConvertible {
 
 extension Date: RecordValueConvertible {
     /// The moment as a value.
-    public var recordValue: RecordValue { .date(self) }
+    @inlinable public var recordValue: RecordValue { .date(self) }
     /// The moment of a date value.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .date(let date) = recordValue else { return nil }
         self = date
     }
@@ -112,9 +112,9 @@ extension Date: RecordValueConvertible {
 
 extension Location: RecordValueConvertible {
     /// The place as a value.
-    public var recordValue: RecordValue { .location(self) }
+    @inlinable public var recordValue: RecordValue { .location(self) }
     /// The place of a location value.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .location(let location) = recordValue else { return nil }
         self = location
     }
@@ -122,9 +122,9 @@ extension Location: RecordValueConvertible {
 
 extension Record.Reference: RecordValueConvertible {
     /// The reference as a value.
-    public var recordValue: RecordValue { .reference(self) }
+    @inlinable public var recordValue: RecordValue { .reference(self) }
     /// The reference of a reference value.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .reference(let reference) = recordValue else { return nil }
         self = reference
     }
@@ -132,9 +132,9 @@ extension Record.Reference: RecordValueConvertible {
 
 extension Asset: RecordValueConvertible {
     /// The asset as a value.
-    public var recordValue: RecordValue { .asset(self) }
+    @inlinable public var recordValue: RecordValue { .asset(self) }
     /// The asset of an asset value.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .asset(let asset) = recordValue else { return nil }
         self = asset
     }
@@ -142,9 +142,9 @@ extension Asset: RecordValueConvertible {
 
 extension Array: RecordValueConvertible where Element: RecordValueConvertible {
     /// The elements as a list value.
-    public var recordValue: RecordValue { .list(map(\.recordValue)) }
+    @inlinable public var recordValue: RecordValue { .list(map(\.recordValue)) }
     /// The elements of a list value; nil if one of them does not fit.
-    public init?(recordValue: RecordValue) {
+    @inlinable public init?(recordValue: RecordValue) {
         guard case .list(let values) = recordValue else { return nil }
         self = []
         reserveCapacity(values.count)

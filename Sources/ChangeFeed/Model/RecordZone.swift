@@ -76,10 +76,9 @@ extension RecordZone.ID: Hashable, CustomStringConvertible {
         sameBytes(left.zoneName, right.zoneName) && sameBytes(left.ownerName, right.ownerName)
     }
 
-    /// Hashes both names.
+    /// Hashes the zone's name; zones of one name and several owners are few.
     public func hash(into hasher: inout Hasher) {
         hasher.combine(zoneName)
-        hasher.combine(ownerName)
     }
 
     /// The zone's name, and its owner if that is not the current user.

@@ -38,9 +38,15 @@ enum ValueCodec {
     /// so that hostile bytes cannot exhaust the stack.
     private static let maximumDepth = 4
 
-    @inline(__always)
     static func encode(_ value: RecordValue, into writer: inout ByteWriter) {
+        encode(Optional(value), into: &writer)
+    }
+
+    /// Writes nothing for nil. Takes an optional so that a value can be encoded where it stands, without a copy.
+    @inline(__always)
+    static func encode(_ value: borrowing RecordValue?, into writer: inout ByteWriter) {
         switch value {
+        case nil: return
         case .string(let string):
             writer.byte(Tag.string)
             writer.string(string)
@@ -62,7 +68,7 @@ enum ValueCodec {
             writer.byte(Tag.date)
             writer.word(date.timeIntervalSinceReferenceDate.bitPattern)
         case .location, .reference, .asset, .list:
-            encodeNested(value, into: &writer)
+            if let value = copy value { encodeNested(value, into: &writer) }
         }
     }
 
@@ -96,6 +102,11 @@ enum ValueCodec {
             return
         }
         writer.blob(content.bytes)
+    }
+
+    /// Whether the value at the beginning of the bytes can be or hold a reference or an asset.
+    static func mayLink(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        mayHaveReference(bytes) || bytes.first == Tag.asset
     }
 
     /// Whether a value's bytes can be or hold a reference.

@@ -130,6 +130,11 @@ enum CharacterClass {
 
     private init(byPropertiesOf scalar: Unicode.Scalar) {
         let properties = scalar.properties
+        if properties.generalCategory == .nonspacingMark {
+            // Nothing is before the mark that it could be part of.
+            self = .other
+            return
+        }
         let isWordCharacter = properties.isAlphabetic || properties.numericType != nil
         if properties.isIdeographic || isWordCharacter && CharacterClass.isUnspaced(scalar) {
             self = properties.numericType == .decimal ? .digit : .single

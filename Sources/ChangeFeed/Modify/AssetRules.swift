@@ -27,8 +27,9 @@ extension AssetLibrary {
         var prepared = PreparedAssets()
         for (index, record) in request.saving.enumerated() {
             do throws(ChangeFeedError) {
-                for edit in record.edits where edit.space == .plain {
-                    guard let value = edit.value else { continue }
+                // By index: most records have no assets, and a copy of each edit costs more than the question.
+                for place in record.edits.indices where record.edits[place].mayLink {
+                    guard record.edits[place].space == .plain, let value = record.edits[place].value else { continue }
                     try prepare(value, in: databaseID, limit: limit, &prepared)
                 }
                 // Under this policy what the record was fetched with is written, too.

@@ -15,7 +15,7 @@ public enum CompactionBound: Sendable, Hashable {
 }
 
 /// What one step of compaction did.
-public struct CompactionStep: Sendable, Hashable {
+public struct CompactionStep: Sendable {
     /// How many tombstones of records were discarded.
     public var recordTombstones = 0
     /// How many deletions of zones were discarded.
@@ -24,6 +24,8 @@ public struct CompactionStep: Sendable, Hashable {
     public var requests = 0
     /// How many contents of assets were removed because no record refers to them.
     public var assets = 0
+    /// Why the content of an asset could not be removed; it is tried again another time.
+    public var assetFailure: ChangeFeedError?
     /// Whether there is nothing left to discard.
     public var isComplete = false
 
@@ -36,6 +38,8 @@ struct CompactionCursor: Sendable, Equatable {
     var databaseIndex = 0
     /// The position of the zone row that was visited last.
     var zone = ChangePosition.beginning
+    /// Nil once all contents of assets have been looked at.
+    var assets: AssetCollectionCursor? = .beginning
 }
 
 /// How history is discarded: in steps of bounded work, each a transaction of its own (section 6.6).
@@ -44,15 +48,22 @@ struct CompactionCursor: Sendable, Equatable {
 /// something after it is gone (section 6.2).
 extension Feed {
     func compact(
-        to bound: CompactionBound, budget: Int, from cursor: CompactionCursor, in store: any StoreWriter
+        to bound: CompactionBound, budget: Int, from cursor: CompactionCursor, assets library: AssetLibrary,
+        in store: any StoreWriter
     ) throws(ChangeFeedError) -> (step: CompactionStep, next: CompactionCursor) {
         var step = CompactionStep()
         let discarding = Discarding(bound: bound, policy: retention, now: now(), store: store)
         // A share for each kind, so that none waits until another has run dry.
         step.requests = try discarding.requests(atMost: max(1, budget / 4))
         var left = max(1, budget - step.requests)
-
         var cursor = cursor
+        if let assets = cursor.assets {
+            let collected = try library.collect(at: assets, limit: max(1, budget / 4), in: store)
+            step.assets = collected.removed
+            step.assetFailure = collected.failure
+            cursor.assets = collected.next
+            left = max(1, left - collected.visited)
+        }
         let databases = try store.databaseIDs.sorted(by: DatabaseID.inOrder)
         while cursor.databaseIndex < databases.count, left > 0 {
             let databaseID = databases[cursor.databaseIndex]
@@ -73,9 +84,12 @@ extension Feed {
                 }
                 cursor.zone = zone.position
             }
-            if left > 0 { cursor = CompactionCursor(databaseIndex: cursor.databaseIndex + 1) }
+            if left > 0 {
+                cursor.databaseIndex += 1
+                cursor.zone = .beginning
+            }
         }
-        if cursor.databaseIndex >= databases.count {
+        if cursor.databaseIndex >= databases.count, cursor.assets == nil {
             step.isComplete = try discarding.requests(atMost: 0, isAnyLeft: true) == 0
             cursor = CompactionCursor()
         }

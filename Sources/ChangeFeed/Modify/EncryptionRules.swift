@@ -75,7 +75,7 @@ extension Feed {
                 throw EncryptionRules.unopened(version.recordID, key: key, because: "\(error)")
             }
         }
-        let opened = Payload(shape: sealed.shape, values: writer.bytes)
+        let opened = Payload(shape: sealed.shape, values: writer.bytes, mayLink: false)
         return Record(version: version.with(encryptedPayload: opened))
     }
 

@@ -48,7 +48,7 @@ public struct Limits: Sendable, Hashable {
         nameCharacters: 1_024
     )
 
-    /// Bounds from all their parts. Every one is at least 1.
+    /// Bounds from all their parts. A container takes every one below 1 for 1.
     public init(
         itemsPerRequest: Int, bytesPerRequest: Int, recordBytes: Int, resultsPerPage: Int, bytesPerPage: Int,
         deleteSelfReferences: Int, assetBytes: Int, itemsPerEngineBatch: Int, nameCharacters: Int
@@ -62,5 +62,20 @@ public struct Limits: Sendable, Hashable {
         self.assetBytes = assetBytes
         self.itemsPerEngineBatch = itemsPerEngineBatch
         self.nameCharacters = nameCharacters
+    }
+
+    /// With every bound at least 1: a feed without room for one item could not go on.
+    var atLeastOne: Limits {
+        Limits(
+            itemsPerRequest: max(1, itemsPerRequest),
+            bytesPerRequest: max(1, bytesPerRequest),
+            recordBytes: max(1, recordBytes),
+            resultsPerPage: max(1, resultsPerPage),
+            bytesPerPage: max(1, bytesPerPage),
+            deleteSelfReferences: max(1, deleteSelfReferences),
+            assetBytes: max(1, assetBytes),
+            itemsPerEngineBatch: max(1, itemsPerEngineBatch),
+            nameCharacters: max(1, nameCharacters)
+        )
     }
 }

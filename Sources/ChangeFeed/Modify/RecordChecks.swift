@@ -20,8 +20,9 @@ struct RecordChecks {
             }
             knownType = record.recordType
         }
-        for edit in record.edits {
-            if let error = fault(in: edit, of: record) { return error }
+        // By index: a copy of each edit costs more than the check.
+        for index in record.edits.indices {
+            if let error = fault(inEdit: index, of: record) { return error }
         }
         return nil
     }
@@ -32,37 +33,37 @@ struct RecordChecks {
         }
     }
 
+    @inline(__always)
+    private func fault(inEdit index: Int, of record: Record) -> ChangeFeedError? {
+        if record.edits[index].space != .system,
+            let fault = names.fault(inIdentifier: record.edits[index].key)
+        {
+            return malformed(
+                record.recordID, "The key \"\(shown(record.edits[index].key))\" \(fault).", rule: "N6")
+        }
+        switch record.edits[index].value {
+        case .string, .int64, .double, .bytes, .date, .location, nil: return nil
+        case .reference, .asset, .list: return fault(in: record.edits[index], of: record)
+        }
+    }
+
     private func fault(in edit: FieldEdit, of record: Record) -> ChangeFeedError? {
         let recordID = record.recordID
-        switch edit.space {
-        case .plain:
-            if let fault = names.fault(inIdentifier: edit.key) {
-                return malformed(recordID, "The key \"\(shown(edit.key))\" \(fault).", rule: "N6")
-            }
-            switch edit.value {
-            case .reference(let reference): return fault(in: reference, key: edit.key, of: recordID)
-            case .list(let values): return fault(in: values, key: edit.key, of: recordID)
-            default: return nil
-            }
-        case .encrypted:
-            if let fault = names.fault(inIdentifier: edit.key) {
-                return malformed(recordID, "The encrypted key \"\(shown(edit.key))\" \(fault).", rule: "N6")
-            }
-            guard let value = edit.value else { return nil }
-            if value.isNotForEncryption {
+        guard let value = edit.value else { return nil }
+        if edit.space == .encrypted, value.isNotForEncryption {
+            return malformed(
+                recordID, "The value of \"\(edit.key)\" cannot be encrypted: it is a reference or an asset.",
+                rule: "R10")
+        }
+        switch value {
+        case .reference(let reference):
+            guard edit.space != .system || reference.action == .none else {
                 return malformed(
-                    recordID, "The value of \"\(edit.key)\" cannot be encrypted: it is a reference or an asset.",
-                    rule: "R10")
+                    recordID, "The parent is set with the action \(reference.action): use none.", rule: "R13")
             }
-            guard case .list(let values) = value else { return nil }
-            return fault(in: values, key: edit.key, of: recordID)
-        case .system:
-            guard case .reference(let parent) = edit.value else { return nil }
-            guard parent.action == .none else {
-                return malformed(
-                    recordID, "The parent is set with the action \(parent.action): use none.", rule: "R13")
-            }
-            return fault(in: parent, key: edit.key, of: recordID)
+            return fault(in: reference, key: edit.key, of: recordID)
+        case .list(let values): return fault(in: values, key: edit.key, of: recordID)
+        case .string, .int64, .double, .bytes, .date, .location, .asset: return nil
         }
     }
 
@@ -102,11 +103,6 @@ struct RecordChecks {
 
     private func malformed(_ recordID: Record.ID, _ message: String, rule: String) -> ChangeFeedError {
         ChangeFeedError(.invalidArguments, message, recordID: recordID, rule: rule)
-    }
-
-    /// A name as it is shown in a message: not longer than a line.
-    private func shown(_ name: String) -> String {
-        name.utf8.count <= 80 ? name : String(name.prefix(80)) + "…"
     }
 }
 

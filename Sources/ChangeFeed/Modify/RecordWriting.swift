@@ -10,14 +10,15 @@
 extension Feed {
     package func modifyRecords(
         _ request: RecordModifyRequest, in databaseID: DatabaseID, by userID: String, device deviceID: String? = nil,
-        to store: any StoreWriter
+        assets: PreparedAssets = PreparedAssets(), to store: any StoreWriter
     ) throws(ChangeFeedError) -> Written<RecordModifyResults> {
         let groups = try groups(of: request)
         try checkRequestID(request.requestID)
         try checkZones(request.ifZonesAt, in: databaseID, from: store)
         let repeats = RequestRepeats(request: request, databaseID: databaseID, userID: userID, deviceID: deviceID)
         var writing = try RecordWriting(
-            request: request, writer: Writer(databaseID: databaseID, userID: userID), feed: self, store: store)
+            request: request, assets: assets, writer: Writer(databaseID: databaseID, userID: userID), feed: self,
+            store: store)
         for group in groups {
             if let repeats, try writing.repeatOutcome(of: group, from: repeats) { continue }
             try writing.write(group)
@@ -40,9 +41,17 @@ package struct WrittenZone: Sendable {
     package var recordTypes: Set<String> = []
 }
 
+/// What the records of a request change beside themselves. A value: a copy is what to go back to if a zone fails.
+private struct Tally {
+    var quota: QuotaRules
+    var schema: SchemaChecker
+    var assets: AssetReferences
+}
+
 /// One modify request under way.
 private struct RecordWriting {
     private let request: RecordModifyRequest
+    private let assets: PreparedAssets
     private let writer: Feed.Writer
     private let date: Date
     private let feed: Feed
@@ -50,25 +59,28 @@ private struct RecordWriting {
 
     private var checks: RecordChecks
     private var merge: FieldMerge
-    private var quota: QuotaRules
-    private var schema: SchemaChecker
+    private var tally: Tally
     private var sentBytes = 0
     private(set) var changes: [WrittenZone] = []
     private var saves: [Result<Record, ChangeFeedError>?]
     private var deletions: [Result<Void, ChangeFeedError>?]
 
     init(
-        request: RecordModifyRequest, writer: Feed.Writer, feed: Feed, store: any StoreWriter
+        request: RecordModifyRequest, assets: PreparedAssets, writer: Feed.Writer, feed: Feed, store: any StoreWriter
     ) throws(ChangeFeedError) {
         self.request = request
+        self.assets = assets
         self.writer = writer
         self.feed = feed
         self.store = store
         date = feed.now()
         checks = RecordChecks(names: feed.names)
         merge = FieldMerge(shapes: feed.shapes)
-        quota = try QuotaRules(databaseID: writer.databaseID, quota: feed.quota, store: store)
-        schema = SchemaChecker(schema: try feed.schema(in: store), environment: feed.environment)
+        tally = Tally(
+            quota: try QuotaRules(databaseID: writer.databaseID, quota: feed.quota, store: store),
+            schema: SchemaChecker(schema: try feed.schema(in: store), environment: feed.environment),
+            assets: AssetReferences(databaseID: writer.databaseID)
+        )
         saves = Array(repeating: nil, count: request.saving.count)
         deletions = Array(repeating: nil, count: request.deleting.count)
     }
@@ -77,19 +89,20 @@ private struct RecordWriting {
     var results: RecordModifyResults {
         let forgotten = ChangeFeedError(.internalError, "An item of the request was passed over.")
         return RecordModifyResults(
-            saves: zip(request.saving, saves).map { record, result in
-                .init(recordID: record.recordID, result: result ?? .failure(forgotten))
+            saves: saves.indices.map { index in
+                .init(recordID: request.saving[index].recordID, result: saves[index] ?? .failure(forgotten))
             },
-            deletions: zip(request.deleting, deletions).map { deletion, result in
-                .init(recordID: deletion.recordID, result: result ?? .failure(forgotten))
+            deletions: deletions.indices.map { index in
+                .init(recordID: request.deleting[index].recordID, result: deletions[index] ?? .failure(forgotten))
             }
         )
     }
 
     /// Writes what is kept once for the whole request.
     func finish() throws(ChangeFeedError) {
-        try quota.save(to: store)
-        if schema.hasLearned { try feed.setSchema(schema.schema, in: store) }
+        try tally.quota.save(to: store)
+        try tally.assets.save(uploads: assets.uploads, to: store)
+        if tally.schema.hasLearned { try feed.setSchema(tally.schema.schema, in: store) }
     }
 
     // MARK: One zone
@@ -104,16 +117,16 @@ private struct RecordWriting {
             return
         }
 
-        let (quotaBefore, schemaBefore) = (quota, schema)
+        let tallyBefore = tally
         let isAtomic = request.atomically && zone.capabilities.contains(.atomic)
         var plan = try plan(group, in: zone)
         if try checkReferences(&plan, in: zone) > 0 {
             // What was refused teaches nothing.
-            schema = schemaBefore
+            tally.schema = tallyBefore.schema
             for (index, _) in plan.saves { try learn(from: request.saving[index]) }
         }
         if plan.isMalformed || plan.hasFailed && isAtomic {
-            (quota, schema) = (quotaBefore, schemaBefore)
+            tally = tallyBefore
             fail(group, rule: plan.isMalformed ? "M12" : "M11")
             return
         }
@@ -126,7 +139,7 @@ private struct RecordWriting {
         let cascade = try cascade(of: &plan, in: zone, isAtomic: isAtomic)
         if plan.hasFailed && isAtomic {
             if let savepoint { try store.rollBack(to: savepoint) }
-            (quota, schema) = (quotaBefore, schemaBefore)
+            tally = tallyBefore
             for index in group.saves { saves[index] = nil }
             fail(group, rule: "M11")
             return
@@ -183,6 +196,7 @@ extension RecordWriting {
                 continue
             }
             do throws(ChangeFeedError) {
+                if let error = assets.failures[index] { throw error }
                 plan.saves.append((index, try planSave(request.saving[index], in: zone)))
             } catch {
                 saves[index] = .failure(error)
@@ -221,15 +235,18 @@ extension RecordWriting {
         // Too large by itself, it is no reason to split the request.
         try feed.checkSize(of: save)
         sentBytes += save.sentBytes
-        let added = save.fieldBytes - (save.previous?.fieldBytes ?? 0)
-        try quota.check(adding: added, for: save.recordID)
+        var references = tally.assets
+        let added = try save.fieldBytes - (save.previous?.fieldBytes ?? 0)
+            + references.replace(save.previous?.payload, by: save.payload, in: store)
+        try tally.quota.check(adding: added, for: save.recordID)
         try learn(from: record)
-        quota.add(added)
+        tally.assets = references
+        tally.quota.add(added)
         return save
     }
 
     private mutating func learn(from record: Record) throws(ChangeFeedError) {
-        try schema.check(record, includingBase: request.savePolicy == .allKeys)
+        try tally.schema.check(record, includingBase: request.savePolicy == .allKeys)
     }
     /// Takes the saves out of the plan whose references do not hold, and those that needed them; gives their number.
     private mutating func checkReferences(
@@ -268,14 +285,15 @@ extension RecordWriting {
         plan.hasFailed = true
         for place in failed {
             let save = plan.saves[place].save
-            quota.add((save.previous?.fieldBytes ?? 0) - save.fieldBytes)
+            let back = try tally.assets.replace(save.payload, by: save.previous?.payload, in: store)
+            tally.quota.add((save.previous?.fieldBytes ?? 0) - save.fieldBytes + back)
         }
         plan.saves = plan.saves.enumerated().filter { !failed.contains($0.offset) }.map(\.element)
         return failed.count
     }
 
     private func needsReferenceChecks(_ planned: (index: Int, save: Feed.PlannedSave)) -> Bool {
-        planned.save.parent != nil || request.saving[planned.index].edits.contains { $0.value?.mayRefer == true }
+        planned.save.parent != nil || request.saving[planned.index].edits.mayLink
     }
 
     /// What goes with the planned deletions, with those taken out that may not be (rule R14).
@@ -370,7 +388,7 @@ extension RecordWriting {
                 of: version.recordID.recordName, from: Feed.Links(of: version), to: .none, in: zone.key, store: store)
             zone.position = position
             zone.byteCount -= version.fieldBytes
-            quota.add(-version.fieldBytes)
+            tally.quota.add(try tally.assets.replace(version.payload, by: nil, in: store) - version.fieldBytes)
             change.recordTypes.insert(version.recordType)
         }
     }

@@ -118,15 +118,26 @@ extension Feed {
     }
 }
 
-extension RecordValue {
-    /// Whether the value can be or hold a reference.
-    var mayRefer: Bool {
-        switch self {
-        case .reference, .list: true
+extension FieldEdit {
+    /// Whether the value can be or hold a reference or an asset.
+    var mayLink: Bool {
+        switch value {
+        case .reference, .asset, .list: true
         default: false
         }
     }
+}
 
+extension [FieldEdit] {
+    /// Whether a value can be or hold a reference or an asset.
+    var mayLink: Bool {
+        // By index: a copy of each edit costs more than the question.
+        for index in indices where self[index].mayLink { return true }
+        return false
+    }
+}
+
+extension RecordValue {
     /// The references that the value is or has.
     var references: [Record.Reference] {
         switch self {
@@ -140,6 +151,7 @@ extension RecordValue {
 extension Payload {
     /// Every reference in a field or in a list.
     func forEachReference(_ body: (Record.Reference) -> Void) {
+        guard mayLink else { return }
         forEachValue { _, bytes in
             // Most values are neither: told by their first byte.
             guard ValueCodec.mayHaveReference(bytes) else { return }

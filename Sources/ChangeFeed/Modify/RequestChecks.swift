@@ -17,33 +17,53 @@ extension Feed {
         }
         try checkItemCount(count)
 
+        var grouping = Grouping(expected: count)
+        for index in request.saving.indices {
+            grouping.groups[try grouping.enter(request.saving[index].recordID)].saves.append(index)
+        }
+        for index in request.deleting.indices {
+            grouping.groups[try grouping.enter(request.deleting[index].recordID)].deletions.append(index)
+        }
+        return grouping.groups
+    }
+
+    /// Sorts items by zone and notices those that come twice.
+    private struct Grouping {
+        let expected: Int
         var groups: [ZoneGroup] = []
-        var seen: [Set<ByteString>] = []
-        var current = 0
-        func enter(_ recordID: Record.ID) throws(ChangeFeedError) {
+        /// The names of each group; nil while they came in strictly ascending order, which makes them distinct.
+        private var seen: [Set<ByteString>?] = []
+        private var entered: [[String]] = []
+        private var current = 0
+
+        init(expected: Int) {
+            self.expected = expected
+        }
+
+        /// The group of the item.
+        mutating func enter(_ recordID: Record.ID) throws(ChangeFeedError) -> Int {
             if groups.isEmpty || groups[current].zoneID != recordID.zoneID {
                 current = groups.firstIndex { $0.zoneID == recordID.zoneID } ?? groups.count
                 if current == groups.count {
                     groups.append(ZoneGroup(zoneID: recordID.zoneID))
-                    seen.append(Set(minimumCapacity: min(count, 1024)))
+                    seen.append(nil)
+                    entered.append([])
                 }
             }
-            guard seen[current].insert(ByteString(recordID.recordName)).inserted else {
+            if seen[current] == nil, entered[current].last.map({ !precedesByBytes($0, recordID.recordName) }) == true {
+                seen[current] = Set(minimumCapacity: min(expected, 1024))
+                for name in entered[current] { seen[current]?.insert(ByteString(name)) }
+            }
+            if seen[current] == nil {
+                entered[current].append(recordID.recordName)
+            } else if seen[current]?.insert(ByteString(recordID.recordName)).inserted == false {
                 throw ChangeFeedError(
                     .invalidArguments,
                     "The record \"\(recordID)\" is in the request twice: one entry for each record.",
                     recordID: recordID, rule: "M1")
             }
+            return current
         }
-        for (index, record) in request.saving.enumerated() {
-            try enter(record.recordID)
-            groups[current].saves.append(index)
-        }
-        for (index, deletion) in request.deleting.enumerated() {
-            try enter(deletion.recordID)
-            groups[current].deletions.append(index)
-        }
-        return groups
     }
 
     func checkItemCount(_ count: Int) throws(ChangeFeedError) {

@@ -1,7 +1,8 @@
 /// What each save policy makes of a record that meets what the server has (rules M2 to M7, N5, Z5).
 extension Feed {
-    /// A save that may go ahead, as far as the record itself is concerned.
-    struct PlannedSave {
+    /// A save that may go ahead, as far as the record itself is concerned. An object, because it is handed on whole and
+    /// often.
+    final class PlannedSave {
         let recordID: Record.ID
         let recordType: String
         let payload: Payload
@@ -12,12 +13,25 @@ extension Feed {
         let previous: RecordVersion?
         /// How much of the fields the client sent.
         let sentBytes: Int
-        /// Whether a field can be or hold a reference.
-        let mayRefer: Bool
 
-        /// Whether links have to be looked at: new records without references, most of all, have none.
-        var mayHaveLinks: Bool { parent != nil || mayRefer || previous != nil }
-        var links: Links { mayRefer ? Links(parent: parent, payload: payload) : Links(parent: parent, payload: .empty) }
+        init(
+            recordID: Record.ID, recordType: String, payload: Payload, encryptedPayload: Payload?,
+            parent: Record.Reference?, previous: RecordVersion?, sentBytes: Int
+        ) {
+            self.recordID = recordID
+            self.recordType = recordType
+            self.payload = payload
+            self.encryptedPayload = encryptedPayload
+            self.parent = parent
+            self.previous = previous
+            self.sentBytes = sentBytes
+        }
+
+        /// Whether links have to be looked at: most records have none and had none.
+        var mayHaveLinks: Bool {
+            parent != nil || payload.mayLink || previous.map { $0.parent != nil || $0.payload.mayLink } == true
+        }
+        var links: Links { Links(parent: parent, payload: payload) }
         var previousLinks: Links { previous.map(Links.init(of:)) ?? .none }
 
         var fieldBytes: Int { payload.byteCount + (encryptedPayload?.byteCount ?? 0) }
@@ -35,12 +49,13 @@ extension Feed {
     ) throws(ChangeFeedError) -> PlannedSave {
         let previous = try version(thatMayBeReplacedBy: record, entry: entry, policy: policy, writer: writer)
         let allKeys = policy == .allKeys && previous != nil
-        let edits = record.edits(in: .plain, allKeys: allKeys)
+        let edits = allKeys || record.hasOtherSpaces ? record.edits(in: .plain, allKeys: allKeys) : record.edits
         let merged = previous.map { merge.over($0.payload, edits) } ?? merge.created(edits)
 
         var encrypted = previous?.encryptedPayload
         var encryptedBytes = 0
-        let encryptedEdits = record.edits(in: .encrypted, allKeys: allKeys)
+        let encryptedEdits =
+            allKeys || record.hasOtherSpaces ? record.edits(in: .encrypted, allKeys: allKeys) : []
         if !encryptedEdits.isEmpty {
             let sealed = try sealed(
                 encryptedEdits, of: record.recordID, userID: writer.databaseID.userID, scope: writer.databaseID.scope)
@@ -55,8 +70,7 @@ extension Feed {
             encryptedPayload: encrypted,
             parent: record.isParentChanged || previous == nil || allKeys ? record.parent : previous?.parent,
             previous: previous,
-            sentBytes: merged.sentBytes + encryptedBytes,
-            mayRefer: previous != nil || edits.contains { $0.value?.mayRefer == true }
+            sentBytes: merged.sentBytes + encryptedBytes
         )
     }
 

@@ -96,7 +96,23 @@ struct SchemaChecker {
                         }
                         next = found
                     }
-                    guard SchemaChecker.accepts(edits[index], entries[next]) else { return false }
+                    guard edits[index].space == entries[next].space else { return false }
+                    let kind = entries[next].kind
+                    // Not by `RecordValue.kind`: a switch that binds nothing copies nothing.
+                    switch edits[index].value {
+                    case nil: break
+                    case .string: guard kind == .string else { return false }
+                    case .int64: guard kind == .int64 else { return false }
+                    case .double: guard kind == .double else { return false }
+                    case .bytes: guard kind == .bytes else { return false }
+                    case .date: guard kind == .date else { return false }
+                    case .location: guard kind == .location else { return false }
+                    case .reference: guard kind == .reference else { return false }
+                    case .asset: guard kind == .asset else { return false }
+                    case .list:
+                        guard kind == .list, SchemaChecker.hasElements(edits[index].value, of: entries[next].elements)
+                        else { return false }
+                    }
                     next += 1
                 }
                 return true
@@ -104,24 +120,10 @@ struct SchemaChecker {
         }
     }
 
-    @inline(__always)
-    private static func accepts(_ edit: borrowing FieldEdit, _ entry: borrowing Table.Entry) -> Bool {
-        guard edit.space == entry.space else { return false }
-        // Not by `kind`: a switch that binds nothing copies nothing.
-        switch edit.value {
-        case nil: return true
-        case .string: return entry.kind == .string
-        case .int64: return entry.kind == .int64
-        case .double: return entry.kind == .double
-        case .bytes: return entry.kind == .bytes
-        case .date: return entry.kind == .date
-        case .location: return entry.kind == .location
-        case .reference: return entry.kind == .reference
-        case .asset: return entry.kind == .asset
-        case .list(let values):
-            guard entry.kind == .list else { return false }
-            return values.isEmpty || values[0].kind == entry.elements
-        }
+    @inline(never)
+    private static func hasElements(_ list: RecordValue?, of kind: RecordValue.Kind?) -> Bool {
+        guard case .list(let values) = list else { return false }
+        return values.isEmpty || values[0].kind == kind
     }
 
     private mutating func remember(_ edits: [FieldEdit], ofType recordType: String) {

@@ -106,10 +106,12 @@ extension Feed {
                 .invalidArguments, "The default zone cannot be deleted.", zoneID: zoneID, rule: "Z2")
         }
         var row = try liveZone(zoneID, in: databaseID, from: store)
-        try store.eraseRecords(of: row.key)
         var usage = try QuotaRules(databaseID: databaseID, quota: quota, store: store)
-        usage.add(-row.byteCount)
+        var assets = AssetReferences(databaseID: databaseID)
+        usage.add(try assets.release(recordsOf: row, in: store) - row.byteCount)
         try usage.save(to: store)
+        try assets.save(to: store)
+        try store.eraseRecords(of: row.key)
         row.byteCount = 0
         row.life = .deleted(reason, date)
         row.position = try nextStamp(in: store).position
@@ -124,7 +126,7 @@ extension Feed {
         if zoneID == .default, try store.zone(zoneID, in: databaseID) == nil {
             return try create(zoneID, after: nil, in: databaseID, date: date, to: store)
         }
-        return try liveZone(zoneID, in: databaseID, from: store)
+        return try liveZone(zoneID, in: databaseID, for: .writing, from: store)
     }
 }
 

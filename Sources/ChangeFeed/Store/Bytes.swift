@@ -37,8 +37,19 @@ func sameBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) 
 }
 
 /// Whether the left string comes first in the order of UTF-8 bytes.
+@inline(__always)
 func precedesByBytes(_ left: String, _ right: String) -> Bool {
-    left.utf8.lexicographicallyPrecedes(right.utf8)
+    let answer: Bool?? = left.utf8.withContiguousStorageIfAvailable { left in
+        right.utf8.withContiguousStorageIfAvailable { right in
+            guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else {
+                return left.count < right.count
+            }
+            let order = memcmp(leftBase, rightBase, min(left.count, right.count))
+            return order == 0 ? left.count < right.count : order < 0
+        }
+    }
+    if let answer, let answer { return answer }
+    return left.utf8.lexicographicallyPrecedes(right.utf8)
 }
 
 /// A string that is equal to another only if their bytes are: the key of dictionaries by name.

@@ -22,6 +22,7 @@ package final class Locked<Value>: @unchecked Sendable {
     }
 
     /// Runs `body` with exclusive access to the value. The body must not call back into the same lock.
+    @inline(__always)
     package func withLock<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -30,18 +31,13 @@ package final class Locked<Value>: @unchecked Sendable {
             defer { lock.unlock() }
             return try body(&value)
         #else
-            // The result leaves through a local because `Mutex` asks for a `sending` one, which a value
-            // that lives as long as this lock need not be.
-            var result: Swift.Result<Result, Failure>?
-            mutex.withLock { _ in
-                do throws(Failure) {
-                    result = .success(try body(&value))
-                } catch {
-                    result = .failure(error)
-                }
-            }
-            guard let result else { preconditionFailure("a mutex ran its body no time") }
-            return try result.get()
+            return try mutex.withLock { (_) throws(Failure) in Carried(value: try body(&value)) }.value
         #endif
     }
+}
+
+// Unchecked because `Mutex` asks for a `sending` result, which a value that lives as long as its lock need not be: what
+// leaves the lock is up to the caller.
+private struct Carried<Value>: @unchecked Sendable {
+    let value: Value
 }

@@ -12,10 +12,10 @@
 #endif
 
 /// What the operating system said no to.
-struct SystemError: Error {
+package struct SystemError: Error {
     let code: Int32
 
-    init(_ code: Int32) {
+    package init(_ code: Int32) {
         self.code = code
     }
 
@@ -29,7 +29,7 @@ struct SystemError: Error {
 
     /// The error of a store that could not do something: `serviceUnavailable` where it may pass by itself or by making
     /// room, `internalError` where it will not.
-    func failure(of what: String) -> ChangeFeedError {
+    package func failure(of what: String) -> ChangeFeedError {
         switch code {
         case ENOSPC, EDQUOT, EMFILE, ENFILE, ENOMEM:
             ChangeFeedError(

@@ -98,6 +98,19 @@ extension AssetLibrary {
         )
     }
 
+    /// The outcomes of a request's saves as they are given to a client. Without assets they are given as they are.
+    package func giving(_ results: RecordModifyResults, of databaseID: DatabaseID) -> RecordModifyResults {
+        let hasAssets = results.saves.contains { save in
+            guard case .success(let record) = save.result else { return false }
+            return record.base.payload.hasAssets
+        }
+        guard hasAssets else { return results }
+        return RecordModifyResults(
+            saves: results.saves.map { .init(recordID: $0.recordID, result: giving($0.result, of: databaseID)) },
+            deletions: results.deletions
+        )
+    }
+
     /// The outcome of a save or a lookup as it is given to a client. Errors are given as they are: a conflict's
     /// server record has the identity of its assets only (rule AS5).
     package func giving(

@@ -37,6 +37,11 @@ public struct DatabaseID: Sendable, Hashable, Codable {
     public static func == (left: DatabaseID, right: DatabaseID) -> Bool {
         left.scope == right.scope && sameBytes(left.userID, right.userID)
     }
+
+    /// Hashes the user, of whose databases there are few.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(userID)
+    }
 }
 
 /// Names a store for as long as it exists, across copies and restores: 16 random bytes.

@@ -7,7 +7,7 @@
 /// | 16 | store |
 /// | 8 | digest of database and, for the zone kind, zone |
 /// | 8 | nonce of the epoch that the later of position and start lies in |
-/// | variable | position, incarnation of the zone (zone kind), start (first read under way) |
+/// | variable | position, incarnation of the zone (zone kind), start (read under way) |
 /// | 8 | check value over all before |
 struct TokenContent: Equatable {
     enum Kind: UInt8 {
@@ -22,7 +22,8 @@ struct TokenContent: Equatable {
     let position: ChangePosition
     /// The position at which the zone was created; at the beginning for the database kind.
     let incarnation: ChangePosition
-    /// Where a first read began, while it is under way (section 6.4).
+    /// Of a zone's first read that has not come so far yet, and of every read of a database that is not finished: where
+    /// the read began (sections 6.4, 6.5).
     let start: ChangePosition?
 
     /// The later of position and start: nothing up to here is missing from what the reader has or will get.

@@ -11,7 +11,11 @@ extension Subcommand {
             REPOSITORY is a path in a git repository, the current directory unless given. Its whole history must be
             there: shallow and partial clones are refused.
 
-            Exit status: 0 verified, 1 a device differs, 2 bad arguments or no such repository.
+            The pages and records fetched are those of the two following devices; the time is that of writing and
+            fetching, without git's.
+
+            Exit status: 0 verified, 1 a device differs, 2 the replay could not be made: bad arguments, no such
+            repository.
             """,
         operands: "[REPOSITORY]",
         options: ReplayOptions.options

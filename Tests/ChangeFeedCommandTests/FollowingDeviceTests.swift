@@ -1,0 +1,109 @@
+import ChangeFeed
+import XCTest
+
+@testable import ChangeFeedCommand
+
+/// A device that follows: what it holds after each page, and what it does not take for good.
+final class FollowingDeviceTests: XCTestCase {
+    func testItGoesOnFromThePageWhereItStopped() async throws {
+        let database = FaultyDatabase()
+        var writer = try await writer(to: database, files: 5)
+        var device = FollowingDevice(name: "device", following: database, pageLimit: 2)
+
+        try await device.fetchDatabaseChanges()
+        try await device.fetchPage()
+        XCTAssertTrue(device.isBehind)
+        XCTAssertEqual(device.files.count, 2)
+
+        // The database does not name the zone again, and yet the device knows that there is more.
+        try await device.fetchDatabaseChanges()
+        XCTAssertTrue(device.isBehind)
+        try await device.fetchAll()
+        XCTAssertFalse(device.isBehind)
+        XCTAssertEqual(device.files.count, 5)
+        XCTAssertEqual([device.pages, device.recordsFetched], [3, 5])
+
+        // Nothing has changed: it asks the database alone.
+        try await device.fetchAll()
+        XCTAssertEqual(device.pages, 3)
+
+        try await writer.write([.remove(path: [0]), .put(path: [1], file("200755"))], of: "c")
+        try await device.fetchAll()
+        XCTAssertEqual(device.files, [[1]: file("200755"), [2]: file(), [3]: file(), [4]: file()])
+        XCTAssertEqual([device.pages, device.recordsFetched], [4, 7])
+    }
+
+    func testARecordThatCannotBeReadIsAFailure() async throws {
+        var database = FaultyDatabase()
+        _ = try await writer(to: database, files: 1)
+        database.spoilPage = { page in
+            page.with(
+                page.modifications.map { record in
+                    var record = record
+                    record["size"] = "one"
+                    return .modified(record)
+                })
+        }
+        await assertFailure("the record \"Files/f") { try await fetchAll(database) }
+        database.spoilPage = { page in
+            page.with(page.modifications.map { .failed($0.recordID, ChangeFeedError(.internalError, "Damaged.")) })
+        }
+        await assertFailure("the device \"device\" was not given the record \"Files/f") { try await fetchAll(database) }
+    }
+
+    func testMoreWithoutProgressIsAFailureAndNoLoop() async throws {
+        var database = FaultyDatabase()
+        _ = try await writer(to: database, files: 1)
+        database.spoilPage = { $0.with([], moreComing: true) }
+        await assertFailure("the device \"device\" was told that more is coming") { try await fetchAll(database) }
+        database.spoilPage = { $0 }
+        database.spoilDatabaseChanges = { .init(changes: [], changeToken: $0.changeToken, moreComing: true) }
+        await assertFailure("the device \"device\" was told that more is coming") { try await fetchAll(database) }
+    }
+
+    func testAZoneThatIsGoneIsAFailure() async throws {
+        var database = FaultyDatabase()
+        _ = try await writer(to: database, files: 1)
+        database.spoilDatabaseChanges = { changes in
+            .init(
+                changes: [.deleted(.init(zoneID: FileRecord.zoneID, reason: .deleted))],
+                changeToken: changes.changeToken,
+                moreComing: false
+            )
+        }
+        await assertFailure("the device \"device\" was told that the zone \"Files\" is gone") {
+            try await fetchAll(database)
+        }
+    }
+
+    func testARecordCarriesAFileOfAnyPath() throws {
+        for path: [UInt8] in [[1], [0xff, 0xfe], Array("a/é\n".utf8), [UInt8](repeating: 0xff, count: 5_000)] {
+            let record = FileRecord.make(for: path, file())
+            XCTAssertEqual(record.recordID.recordName.utf8.count, 65)
+            let read = try FileRecord.read(record)
+            XCTAssertEqual(read.path, path)
+            XCTAssertEqual(read.file, file())
+        }
+        // The digest that FIPS 180-4 publishes for "abc".
+        XCTAssertEqual(
+            FileRecord.recordName(for: Array("abc".utf8)),
+            "fba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        )
+    }
+
+    private func fetchAll(_ database: FaultyDatabase) async throws {
+        var device = FollowingDevice(name: "device", following: database, pageLimit: 2)
+        try await device.fetchAll()
+    }
+
+    private func writer(to database: FaultyDatabase, files: Int) async throws -> ReplayWriter {
+        var writer = ReplayWriter(to: database, batchLimit: 400)
+        try await writer.createZone()
+        try await writer.write((0..<files).map { .put(path: [UInt8($0)], file()) }, of: "c")
+        return writer
+    }
+
+    private func file(_ mode: String = "100644") -> GitFile {
+        GitFile(mode: mode, blobID: "abc", size: 7)
+    }
+}
