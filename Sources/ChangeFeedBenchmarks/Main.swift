@@ -16,6 +16,9 @@ struct Main {
         MemoryOneChangeWorkload(),
         MemoryOneZoneWorkload(),
         MemorySizeWorkload(),
+        ParentWorkload(),
+        CascadeWorkload(),
+        CompactionWorkload(),
     ]
 
     static func main() async {

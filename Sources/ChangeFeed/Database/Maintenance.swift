@@ -53,7 +53,6 @@ extension Container {
         }
         try await store.restore(snapshot)
         feed.beginEpochWithNextWrite()
-        hub.storeWasReplaced()
         compactionCursor.withLock { $0 = CompactionCursor() }
         hub.storeWasReplaced()
     }

@@ -4,6 +4,8 @@ struct RecordChecks {
     let names: NameRules
     /// The type that was found good last: records of one type follow each other.
     private var knownType: String?
+    /// The keys that were found good last, in the order in which they were set.
+    private var knownKeys: [String] = []
 
     init(names: NameRules) {
         self.names = names
@@ -22,7 +24,7 @@ struct RecordChecks {
         }
         // By index: a copy of each edit costs more than the check.
         for index in record.edits.indices {
-            if let error = fault(inEdit: index, of: record) { return error }
+            if let error = fault(inKeyOf: index, of: record) ?? fault(inValueOf: index, of: record) { return error }
         }
         return nil
     }
@@ -34,13 +36,20 @@ struct RecordChecks {
     }
 
     @inline(__always)
-    private func fault(inEdit index: Int, of record: Record) -> ChangeFeedError? {
-        if record.edits[index].space != .system,
-            let fault = names.fault(inIdentifier: record.edits[index].key)
-        {
-            return malformed(
-                record.recordID, "The key \"\(shown(record.edits[index].key))\" \(fault).", rule: "N6")
+    private mutating func fault(inKeyOf index: Int, of record: Record) -> ChangeFeedError? {
+        if record.edits[index].space == .system { return nil }
+        if index < knownKeys.count, sameBytes(knownKeys[index], record.edits[index].key) { return nil }
+        let key = record.edits[index].key
+        if let fault = names.fault(inIdentifier: key) {
+            return malformed(record.recordID, "The key \"\(shown(key))\" \(fault).", rule: "N6")
         }
+        if index == knownKeys.count, index < 64 { knownKeys.append(key) }
+        if index < knownKeys.count { knownKeys[index] = key }
+        return nil
+    }
+
+    @inline(__always)
+    private func fault(inValueOf index: Int, of record: Record) -> ChangeFeedError? {
         switch record.edits[index].value {
         case .string, .int64, .double, .bytes, .date, .location, nil: return nil
         case .reference, .asset, .list: return fault(in: record.edits[index], of: record)

@@ -253,8 +253,8 @@ extension RecordWriting {
         _ plan: inout Plan, in zone: ZoneRow
     ) throws(ChangeFeedError) -> Int {
         guard plan.saves.contains(where: { needsReferenceChecks($0) }) else { return 0 }
-        let saved = Set(plan.saves.map { ByteString($0.save.recordID.recordName) })
-        var checks = Feed.ReferenceChecks(zone: zone.key, limits: feed.limits, store: store, saved: saved)
+        var checks = Feed.ReferenceChecks(
+            zone: zone.key, limits: feed.limits, store: store, saves: plan.saves.map(\.save))
         var failed: Set<Int> = []
         /// By the name of a record that is saved along: the saves that fail with it.
         var dependents: [ByteString: [(place: Int, reference: Feed.ReferenceChecks.Checked)]] = [:]
@@ -272,8 +272,8 @@ extension RecordWriting {
                 failedNames.append(ByteString(save.recordID.recordName))
             }
         }
-        // Records that were refused before the references were looked at are not in `saved`, so what remains is to
-        // follow the failures found here.
+        // Records that were refused before the references were looked at do not count as saved along, so what remains
+        // is to follow the failures found here.
         while let name = failedNames.popLast() {
             for (place, reference) in dependents[name] ?? [] where failed.insert(place).inserted {
                 let (index, save) = plan.saves[place]

@@ -26,16 +26,19 @@ extension Feed {
         let zone: ZoneKey
         let limits: Limits
         let store: any StoreReader
-        /// The records that the request saves into the zone.
-        let saved: Set<ByteString>
+        private let saves: [PlannedSave]
+        /// The records that the request saves into the zone; made when a target is not on the server.
+        private lazy var saved = Set(saves.map { ByteString($0.recordID.recordName) })
+        /// The target that was found on the server last: children of one parent follow each other.
+        private var found: String?
         /// How many `deleteSelf` references the request has added to a target so far.
         private var added: [ByteString: Int] = [:]
 
-        init(zone: ZoneKey, limits: Limits, store: any StoreReader, saved: Set<ByteString>) {
+        init(zone: ZoneKey, limits: Limits, store: any StoreReader, saves: [PlannedSave]) {
             self.zone = zone
             self.limits = limits
             self.store = store
-            self.saved = saved
+            self.saves = saves
         }
 
         /// A reference whose target has to exist.
@@ -55,20 +58,26 @@ extension Feed {
 
         /// The checked references of a save whose targets are not stored but saved by the same request: the save
         /// fails with them. Throws `referenceViolation` for a target that is neither.
-        func targetsSavedAlong(with save: PlannedSave, edits: [FieldEdit]) throws(ChangeFeedError) -> [Checked] {
+        mutating func targetsSavedAlong(
+            with save: PlannedSave, edits: [FieldEdit]
+        ) throws(ChangeFeedError) -> [Checked] {
             var references: [Checked] = []
             if let parent = save.parent, parent != save.previous?.parent {
                 references.append(Checked(reference: parent, key: "parent", rule: "R13"))
             }
-            for edit in edits where edit.space == .plain {
-                for reference in edit.value?.references ?? [] where reference.action == .validate {
-                    references.append(Checked(reference: reference, key: edit.key, rule: "R15"))
+            for index in edits.indices where edits[index].mayLink && edits[index].space == .plain {
+                for reference in edits[index].value?.references ?? [] where reference.action == .validate {
+                    references.append(Checked(reference: reference, key: edits[index].key, rule: "R15"))
                 }
             }
             var along: [Checked] = []
             for checked in references {
                 let name = checked.reference.recordID.recordName
-                if case .live = try store.record(named: name, in: zone) { continue }
+                if let found, sameBytes(found, name) { continue }
+                if case .live = try store.record(named: name, in: zone) {
+                    found = name
+                    continue
+                }
                 guard saved.contains(ByteString(name)) else { throw checked.violation(of: save.recordID) }
                 along.append(checked)
             }
@@ -77,6 +86,7 @@ extension Feed {
 
         /// Rule R12: so many records may be deleted with one, counted by the records that refer to it.
         mutating func checkOwners(_ links: Links, before: Links, of recordID: Record.ID) throws(ChangeFeedError) {
+            if links.deleteSelf.isEmpty { return }
             for target in links.deleteSelf where !before.deleteSelf.contains(target) {
                 let count = try store.linkCount(to: target.string, kind: .deleteSelf, in: zone)
                     + added[target, default: 0] + 1

@@ -129,13 +129,13 @@ extension MemoryState: StoreReader {
     var databaseIDs: [DatabaseID] { Array(databases.keys) }
 
     func linkCount(to target: String, kind: LinkKind, in zone: ZoneKey) -> Int {
-        memoryZone(zone)?.links[kind]?[ByteString(target)]?.count ?? 0
+        memoryZone(zone)?.sources(of: ByteString(target), kind: kind)?.count ?? 0
     }
 
     func scanLinks(
         to target: String, kind: LinkKind, in zone: ZoneKey, _ visit: (String) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError) {
-        guard let sources = memoryZone(zone)?.links[kind]?[ByteString(target)] else { return }
+        guard let sources = memoryZone(zone)?.sources(of: ByteString(target), kind: kind) else { return }
         for source in sources where try visit(source.string) == .stop { return }
     }
 

@@ -24,8 +24,10 @@ final class MemoryZone {
     var entries: [ByteString: Entry] = [:]
     var live = PositionLog<RecordVersion>()
     var tombstones = PositionLog<Tombstone>()
-    /// For each kind, the names of the records that refer to a name.
-    var links: [LinkKind: [ByteString: Set<ByteString>]] = [:]
+    /// The names of the records that refer to a name, for each kind of link.
+    private typealias Links = [ByteString: Set<ByteString>]
+    private var parentLinks: Links = [:]
+    private var deleteSelfLinks: Links = [:]
 
     init() {}
 
@@ -33,19 +35,38 @@ final class MemoryZone {
         entries = other.entries
         live = other.live
         tombstones = other.tombstones
-        links = other.links
+        parentLinks = other.parentLinks
+        deleteSelfLinks = other.deleteSelfLinks
+    }
+
+    /// The names of the records that have a link of a kind to a name.
+    func sources(of target: ByteString, kind: LinkKind) -> Set<ByteString>? {
+        switch kind {
+        case .parent: parentLinks[target]
+        case .deleteSelf: deleteSelfLinks[target]
+        }
     }
 
     /// Whether the link was not there before.
     func insertLink(from source: ByteString, to target: ByteString, kind: LinkKind) -> Bool {
-        links[kind, default: [:]][target, default: []].insert(source).inserted
+        switch kind {
+        case .parent: parentLinks[target, default: []].insert(source).inserted
+        case .deleteSelf: deleteSelfLinks[target, default: []].insert(source).inserted
+        }
     }
 
     /// Whether the link was there before.
     func removeLink(from source: ByteString, to target: ByteString, kind: LinkKind) -> Bool {
-        guard let index = links[kind]?.index(forKey: target) else { return false }
-        let wasThere = links[kind]?.values[index].remove(source) != nil
-        if links[kind]?[target]?.isEmpty == true { links[kind]?[target] = nil }
+        switch kind {
+        case .parent: MemoryZone.remove(source, from: target, &parentLinks)
+        case .deleteSelf: MemoryZone.remove(source, from: target, &deleteSelfLinks)
+        }
+    }
+
+    private static func remove(_ source: ByteString, from target: ByteString, _ links: inout Links) -> Bool {
+        guard let index = links.index(forKey: target) else { return false }
+        let wasThere = links.values[index].remove(source) != nil
+        if links.values[index].isEmpty { links.remove(at: index) }
         return wasThere
     }
 

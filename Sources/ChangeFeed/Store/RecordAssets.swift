@@ -82,8 +82,8 @@ extension AssetLibrary {
 
     /// A page as it is given to a client. A page without assets is given as it is.
     package func giving(_ page: ZoneChanges, of databaseID: DatabaseID) -> ZoneChanges {
-        let hasAssets = page.changes.contains { change in
-            guard case .modified(let record) = change else { return false }
+        let hasAssets = page.changes.indices.contains { index in
+            guard case .modified(let record) = page.changes[index] else { return false }
             return record.base.payload.hasAssets
         }
         guard hasAssets else { return page }
@@ -100,8 +100,9 @@ extension AssetLibrary {
 
     /// The outcomes of a request's saves as they are given to a client. Without assets they are given as they are.
     package func giving(_ results: RecordModifyResults, of databaseID: DatabaseID) -> RecordModifyResults {
-        let hasAssets = results.saves.contains { save in
-            guard case .success(let record) = save.result else { return false }
+        // By index: a copy of each result costs more than the question.
+        let hasAssets = results.saves.indices.contains { index in
+            guard case .success(let record) = results.saves[index].result else { return false }
             return record.base.payload.hasAssets
         }
         guard hasAssets else { return results }

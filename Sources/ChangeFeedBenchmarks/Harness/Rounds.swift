@@ -11,6 +11,12 @@ struct Rounds {
         self.baseline.append(baseline.seconds)
     }
 
+    /// Takes in the seconds of a round of each side, where there is nothing to compare but the time.
+    mutating func add(ours: Double, baseline: Double) {
+        self.ours.append(ours)
+        self.baseline.append(baseline)
+    }
+
     /// Lets both sides work in turn, the feed first.
     static func measure(
         _ count: Int, of id: String, ours: () async throws -> Sample, baseline: () throws -> Sample

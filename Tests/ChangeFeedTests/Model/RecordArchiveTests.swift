@@ -105,6 +105,18 @@ final class RecordArchiveTests: XCTestCase {
         }
     }
 
+    func testR7_aRecordRebuiltFromSystemFieldsAndThenEditedSurvives() async throws {
+        try await forEachStore { feed in
+            let stored = try await Self.editedRecord(in: feed).encodeSystemFields()
+            var record = try Record(systemFields: stored)
+            record["title"] = "x"
+            record["gone"] = nil
+            let read = try Record(encoded: record.encoded())
+            expectSame(read, record)
+            XCTAssertEqual(read.loadedKeys, ["title", "gone"])
+        }
+    }
+
     func testTheSameRecordGivesTheSameBytes() async throws {
         try await forEachStore { feed in
             let record = try await Self.editedRecord(in: feed)

@@ -26,7 +26,7 @@ final class AtomicBatchTests: XCTestCase {
 
             // Then each item says why
             XCTAssertEqual(
-                results.story,
+                results.outcomes,
                 [
                     "!one batchRequestFailed", "!bad serverRecordChanged", "!two batchRequestFailed",
                     "!old batchRequestFailed",
@@ -47,7 +47,7 @@ final class AtomicBatchTests: XCTestCase {
                 try await feed.database.modifyRecords(saving: [conflict, feed.note("good", in: zone), held])
             }
             XCTAssertEqual(
-                results.story, ["!conflict serverRecordChanged", "!good batchRequestFailed", "!gone unknownItem"])
+                results.outcomes, ["!conflict serverRecordChanged", "!good batchRequestFailed", "!gone unknownItem"])
         }
     }
 
@@ -64,7 +64,7 @@ final class AtomicBatchTests: XCTestCase {
                 ])
             let results = try await feed.storingNothing { try await feed.database.modifyRecords(request) }
             XCTAssertEqual(
-                results.story, ["!good batchRequestFailed", "!a serverRecordChanged", "!unknown batchRequestFailed"])
+                results.outcomes, ["!good batchRequestFailed", "!a serverRecordChanged", "!unknown batchRequestFailed"])
         }
     }
 
@@ -85,7 +85,7 @@ final class AtomicBatchTests: XCTestCase {
 
             // Then the good zone is written, the others are not
             XCTAssertEqual(
-                results.story,
+                results.outcomes,
                 [
                     "!b1 batchRequestFailed", "+g1", "!c serverRecordChanged", "!m1 zoneNotFound", "+g2",
                     "!m2 zoneNotFound",
@@ -104,7 +104,7 @@ final class AtomicBatchTests: XCTestCase {
             let results = try await feed.storingNothing {
                 try await feed.database.modifyRecords(RecordModifyRequest(saving: [feed.note("one", in: zone), bad]))
             }
-            XCTAssertEqual(results.story, ["!one batchRequestFailed", "!bad serverRecordChanged"])
+            XCTAssertEqual(results.outcomes, ["!one batchRequestFailed", "!bad serverRecordChanged"])
         }
     }
 
@@ -124,7 +124,7 @@ final class AtomicBatchTests: XCTestCase {
 
             // Then there are exactly five results, and three records
             XCTAssertEqual(
-                results.story, ["+a", "!bad serverRecordChanged", "+b", "!worse serverRecordChanged", "+c"])
+                results.outcomes, ["+a", "!bad serverRecordChanged", "+b", "!worse serverRecordChanged", "+c"])
             XCTAssertEqual(results.errors.count, 2)
             let saved = results.saves.compactMap { try? $0.result.get().recordChangeTag }
             XCTAssertEqual(Set(saved).count, 3)
@@ -145,7 +145,7 @@ final class AtomicBatchTests: XCTestCase {
                 saving: [feed.note("a", in: .default), bad, feed.note("b", in: .default)], atomically: true)
 
             // Then the good ones are stored
-            XCTAssertEqual(results.story, ["+a", "!bad serverRecordChanged", "+b"])
+            XCTAssertEqual(results.outcomes, ["+a", "!bad serverRecordChanged", "+b"])
             let found = try await feed.database.records(for: results.saves.map(\.recordID))
             XCTAssertEqual(try found[bad.recordID]?.get(), held)
             XCTAssertEqual(found.values.filter { $0.error == nil }.count, 3)
@@ -169,7 +169,7 @@ final class AtomicBatchTests: XCTestCase {
                     // Then its zone is untouched, and the other is written
                     let name = malformed.recordID.recordName
                     XCTAssertEqual(
-                        results.story,
+                        results.outcomes,
                         ["!a batchRequestFailed", "!\(name) invalidArguments", "+o", "!old batchRequestFailed"])
                     let page = try await feed.database.databaseChanges(since: token)
                     XCTAssertEqual(page.story, ["+Other"])
@@ -186,7 +186,7 @@ final class AtomicBatchTests: XCTestCase {
                 let good = feed.note("a", in: .default)
                 let results = try await feed.database.modifyRecords(saving: [good, malformed], atomically: false)
                 XCTAssertEqual(
-                    results.story,
+                    results.outcomes,
                     ["!a batchRequestFailed", "!\(malformed.recordID.recordName) invalidArguments"])
                 let found = try await feed.database.records(for: [good.recordID])
                 XCTAssertEqual(found[good.recordID]?.code, .unknownItem)
@@ -202,7 +202,7 @@ final class AtomicBatchTests: XCTestCase {
                     saving: [feed.note("a", in: zone)], deleting: [Record.ID(recordName: "_x", zoneID: zone)],
                     atomically: false)
             }
-            XCTAssertEqual(results.story, ["!a batchRequestFailed", "!_x invalidArguments"])
+            XCTAssertEqual(results.outcomes, ["!a batchRequestFailed", "!_x invalidArguments"])
         }
     }
 

@@ -45,7 +45,7 @@ extension FeedFixture {
         XCTAssertEqual(page.story, [], "\(story): the feed has news", file: file, line: line)
         XCTAssertEqual(page.changeToken, head, "\(story): the head has moved", file: file, line: line)
         let after = try await contents()
-        XCTAssertEqual(after, before, "\(story): something was stored", file: file, line: line)
+        XCTAssertTrue(after == before, "\(story): something was stored", file: file, line: line)
         return outcome
     }
 
@@ -80,7 +80,7 @@ extension Result where Failure == ChangeFeedError {
 
 extension RecordModifyResults {
     /// What became of the items, in request order: `+name`, `-name`, or `!name code`.
-    var story: [String] {
+    var outcomes: [String] {
         saves.map { tell("+", $0.recordID, $0.result.error) }
             + deletions.map { tell("-", $0.recordID, $0.result.error) }
     }
@@ -92,7 +92,7 @@ extension RecordModifyResults {
 
 extension RecordZoneModifyResults {
     /// What became of the items, in request order: `+name`, `-name`, or `!name code`.
-    var story: [String] {
+    var outcomes: [String] {
         saves.map { tell("+", $0.zoneID, $0.result.error) }
             + deletions.map { tell("-", $0.zoneID, $0.result.error) }
     }

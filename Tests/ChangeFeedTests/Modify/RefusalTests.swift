@@ -117,6 +117,20 @@ final class RefusalTests: XCTestCase {
         }
     }
 
+    func testARequestOfACancelledTaskIsRefusedBeforeItBegins() async throws {
+        try await forEachStore { feed in
+            let zone = try await feed.makeZone()
+            let (database, record) = (feed.database, feed.note("a", in: zone))
+            let task = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await database.save(record)
+            }
+            let result = try await feed.storingNothing { await task.result }
+            guard case .failure(let error as ChangeFeedError) = result else { return XCTFail("not refused") }
+            XCTAssertEqual(error.code, .operationCancelled)
+        }
+    }
+
     func test1_12_codesHaveCloudKitsNumbers() {
         XCTAssertEqual(ChangeFeedError.Code.allCases.map(\.rawValue), Array(1...37))
         XCTAssertEqual(ChangeFeedError.Code.unknownItem.rawValue, 11)

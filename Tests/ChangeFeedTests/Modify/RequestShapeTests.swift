@@ -64,7 +64,7 @@ final class RequestShapeTests: XCTestCase {
                     feed.note("b", in: two),
                 ],
                 deleting: [Record.ID(recordName: "b", zoneID: one)])
-            XCTAssertEqual(results.story, ["+a", "+a", "+b", "-b"])
+            XCTAssertEqual(results.outcomes, ["+a", "+a", "+b", "-b"])
             let first = try await feed.database.record(for: Record.ID(recordName: "a", zoneID: one))
             let second = try await feed.database.record(for: Record.ID(recordName: "a", zoneID: two))
             XCTAssertEqual([first["t"], second["t"]], ["1", "2"])
@@ -77,7 +77,7 @@ final class RequestShapeTests: XCTestCase {
             let his = RecordZone.ID(zoneName: mine.zoneName, ownerName: "ben")
             let results = try await feed.database.modifyRecords(
                 saving: [feed.note("a", in: mine), feed.note("a", in: his)])
-            XCTAssertEqual(results.story, ["+a", "!a zoneNotFound"])
+            XCTAssertEqual(results.outcomes, ["+a", "!a zoneNotFound"])
         }
     }
 

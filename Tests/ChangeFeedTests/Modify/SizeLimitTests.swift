@@ -81,7 +81,7 @@ final class SizeLimitTests: XCTestCase {
             let results = try await feed.database.modifyRecords(saving: records, atomically: false)
 
             // Then it fails alone, with its size and the bound
-            XCTAssertEqual(results.story, ["+r1", "!r2 limitExceeded", "+r3"])
+            XCTAssertEqual(results.outcomes, ["+r1", "!r2 limitExceeded", "+r3"])
             let limit = results.errors[records[1].recordID]?.limit
             XCTAssertEqual(limit?.allowed, 1_000_000)
             XCTAssertGreaterThanOrEqual(limit?.found ?? 0, 1_500_000)
@@ -93,7 +93,7 @@ final class SizeLimitTests: XCTestCase {
             let zone = try await feed.makeZone()
             let records = [note("r1", bytes: 10, in: zone), note("r2", bytes: 1_500_000, in: zone)]
             let results = try await feed.storingNothing { try await feed.database.modifyRecords(saving: records) }
-            XCTAssertEqual(results.story, ["!r1 batchRequestFailed", "!r2 limitExceeded"])
+            XCTAssertEqual(results.outcomes, ["!r1 batchRequestFailed", "!r2 limitExceeded"])
         }
     }
 
@@ -104,7 +104,7 @@ final class SizeLimitTests: XCTestCase {
                 try await feed.database.modifyRecords(saving: [note("r2", bytes: 3_000_000, in: zone)])
             }
             // Not "split the request": there is nothing to split.
-            XCTAssertEqual(results.story, ["!r2 limitExceeded"])
+            XCTAssertEqual(results.outcomes, ["!r2 limitExceeded"])
             XCTAssertEqual(results.saves.first?.result.error?.limit?.name, "recordBytes")
             XCTAssertGreaterThanOrEqual(results.saves.first?.result.error?.limit?.found ?? 0, 3_000_000)
         }

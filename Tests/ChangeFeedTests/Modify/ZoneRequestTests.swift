@@ -69,7 +69,7 @@ final class ZoneRequestTests: XCTestCase {
             let results = try await feed.storingNothing {
                 try await feed.database.modifyRecordZones(saving: [], deleting: [zone])
             }
-            XCTAssertEqual(results.story, ["!Missing zoneNotFound"])
+            XCTAssertEqual(results.outcomes, ["!Missing zoneNotFound"])
             XCTAssertEqual(results.errors[zone]?.zoneID, zone)
         }
     }
@@ -118,7 +118,7 @@ final class ZoneRequestTests: XCTestCase {
 
             // Then each has its own result, in request order, and the good ones are done
             XCTAssertEqual(
-                results.story, ["+New", "!_bad invalidArguments", "+Newer", "!Missing zoneNotFound", "-Old"])
+                results.outcomes, ["+New", "!_bad invalidArguments", "+Newer", "!Missing zoneNotFound", "-Old"])
             XCTAssertEqual(results.errors.count, 2)
             XCTAssertEqual(results.saveResults.count, 3)
             XCTAssertEqual(results.deleteResults[old]?.error?.code, nil)
@@ -179,7 +179,7 @@ final class ZoneRequestTests: XCTestCase {
             let deleted = try await feed.storingNothing {
                 try await feed.database.modifyRecordZones(saving: [], deleting: [his])
             }
-            XCTAssertEqual(deleted.story, ["!Notes zoneNotFound"])
+            XCTAssertEqual(deleted.outcomes, ["!Notes zoneNotFound"])
         }
     }
 
@@ -189,7 +189,7 @@ final class ZoneRequestTests: XCTestCase {
             let results = try await feed.storingNothing {
                 try await database.modifyRecordZones(saving: [.init(zoneName: "One"), .init(zoneName: "Two")])
             }
-            XCTAssertEqual(results.story, ["!One badDatabase", "!Two badDatabase"])
+            XCTAssertEqual(results.outcomes, ["!One badDatabase", "!Two badDatabase"])
             XCTAssertEqual(results.saves.first?.result.error?.rule, "N9")
         }
     }
@@ -201,7 +201,7 @@ final class ZoneRequestTests: XCTestCase {
             let found = try await ben.recordZones(RecordZonesRequest(zoneIDs: [zone]))
             XCTAssertEqual(found[zone]?.code, .zoneNotFound)
             let results = try await ben.modifyRecords(saving: [feed.note("a", in: zone)])
-            XCTAssertEqual(results.story, ["!a zoneNotFound"])
+            XCTAssertEqual(results.outcomes, ["!a zoneNotFound"])
         }
     }
 }

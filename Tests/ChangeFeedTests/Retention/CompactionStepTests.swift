@@ -34,14 +34,9 @@ final class CompactionStepTests: XCTestCase {
         for budget in [1, 2, 3, 4, 7, 50, 1_000] {
             let feed = hungry()
             try await litter(feed)
-            var steps: [CompactionStep] = []
-            while steps.last?.isComplete != true, steps.count < 1_000 {
-                let step = try await feed.container.compact(stepBudget: budget)
-                XCTAssertLessThanOrEqual(step.total, budget, "budget \(budget)")
-                steps.append(step)
-            }
+            let steps = try await stepsToTheEnd(of: feed, budget: budget)
 
-            XCTAssertEqual(steps.last?.isComplete, true, "budget \(budget): does not come to an end")
+            XCTAssertTrue(steps.allSatisfy { $0.total <= budget }, "budget \(budget): \(steps.map(\.total))")
             XCTAssertEqual(steps.reduce(0) { $0 + $1.recordTombstones }, 60, "budget \(budget)")
             XCTAssertEqual(steps.reduce(0) { $0 + $1.zoneTombstones }, 10, "budget \(budget)")
             XCTAssertEqual(steps.reduce(0) { $0 + $1.requests }, 10, "budget \(budget)")
@@ -58,6 +53,29 @@ final class CompactionStepTests: XCTestCase {
         XCTAssertGreaterThan(step.zoneTombstones, 0)
         XCTAssertGreaterThan(step.requests, 0)
         XCTAssertFalse(step.isComplete)
+    }
+
+    func test6_6_completeMeansThatNothingIsLeft() async throws {
+        let feed = hungry()
+        // Given a round of compaction that was broken off after the first zone
+        try await litter(feed)
+        while true {
+            let step = try await feed.container.compact(stepBudget: 10)
+            XCTAssertFalse(step.isComplete)
+            let left = try await tombstones(feed)
+            if left <= 40 { break }
+        }
+        // And new garbage in that zone, which is old by now
+        let zone = RecordZone.ID(zoneName: "A")
+        try await feed.fill(zone, count: 20)
+        try await feed.delete((1...20).map { "r\($0)" }, in: zone)
+        feed.clock.advance(by: 10)
+
+        // When compaction is taken up and goes on until it says that it is complete
+        _ = try await stepsToTheEnd(of: feed, budget: 10)
+
+        let left = try await tombstones(feed)
+        XCTAssertEqual(left, 0)
     }
 
     func test6_6_betweenTwoStepsOthersMayWrite() async throws {
@@ -135,22 +153,15 @@ final class CompactionStepTests: XCTestCase {
         // When nothing is old enough yet, nothing goes
         feed.clock.advance(by: 59 * 86_400)
         try await feed.delete("recent", in: zone)
-        let early = try await feed.container.compact(stepBudget: 500)
-        XCTAssertEqual(early.total, 0)
-        XCTAssertTrue(early.isComplete)
+        let early = try await stepsToTheEnd(of: feed, budget: 500)
+        XCTAssertEqual(early.map(\.total), early.map { _ in 0 })
 
         // When 61 days have gone, each step gets on until the old is gone
         feed.clock.advance(by: 2 * 86_400)
-        var steps = 0
-        var isComplete = false
-        while !isComplete, steps < 100 {
-            let step = try await feed.container.compact(stepBudget: 500)
-            XCTAssertTrue(step.total > 0 || step.isComplete)
-            isComplete = step.isComplete
-            steps += 1
-        }
-        XCTAssertTrue(isComplete)
-        XCTAssertGreaterThanOrEqual(steps, 20)
+        let steps = try await stepsToTheEnd(of: feed, budget: 500)
+        XCTAssertTrue(steps.dropLast().allSatisfy { $0.total > 0 }, "\(steps.map(\.total))")
+        XCTAssertTrue(steps.allSatisfy { $0.total <= 500 }, "\(steps.map(\.total))")
+        XCTAssertLessThanOrEqual(steps.count, 40)
 
         // Then what is left is the living and the recent
         let left = try await tombstones(feed)
@@ -159,6 +170,15 @@ final class CompactionStepTests: XCTestCase {
         XCTAssertEqual(entries, 2)
         let record = try await feed.record("often", in: zone)
         XCTAssertEqual(record["title"], "10000")
+    }
+
+    private func stepsToTheEnd(of feed: FeedFixture, budget: Int) async throws -> [CompactionStep] {
+        var steps: [CompactionStep] = []
+        while steps.last?.isComplete != true, steps.count < 1_000 {
+            steps.append(try await feed.container.compact(stepBudget: budget))
+        }
+        XCTAssertEqual(steps.last?.isComplete, true, "compaction with a budget of \(budget) does not end")
+        return steps
     }
 
     /// How many entries a zone has in the store, tombstones included.

@@ -104,6 +104,31 @@ final class FirstReadCompactionTests: XCTestCase {
         XCTAssertEqual(next.story, [])
     }
 
+    func test6_2_aDeletionDiscardedBeforeItsPageExpiresTheReadThatStillHadToTellIt() async throws {
+        let feed = FeedFixture()
+        let (notes, other) = (try await feed.makeZone("Notes"), try await feed.makeZone("Other"))
+        let token = try await feed.databaseToken()
+        // Given that Notes was replaced, Other changed, and Notes changed again: so the first page of one item ends
+        // behind the deletion of Notes, which is still to be told with its new life
+        try await feed.container.purgeZone(notes, for: FeedFixture.userID)
+        try await feed.makeZone("Notes")
+        try await feed.save("o", in: other)
+        try await feed.save("n", in: notes)
+        let first = try await feed.database.databaseChanges(since: token, resultsLimit: 1)
+        XCTAssertEqual(first.story, ["+Other"])
+
+        // When the deletion is discarded between the two pages
+        feed.clock.advance(by: 1)
+        for _ in 0..<10 {
+            if try await feed.container.compact(before: .date(feed.clock.now)).isComplete { break }
+        }
+
+        // Then the reader is not left with records of the zone's former life
+        await expectError(.changeTokenExpired, detail: .expired, rule: "6.2") {
+            try await feed.database.databaseChanges(since: first.changeToken, resultsLimit: 1)
+        }
+    }
+
     func test6_2_aFinishedFirstReadHasTheTokenOfItsEnd() async throws {
         // Given a first read that was finished after old garbage, and then more garbage
         let feed = forgetful()

@@ -75,7 +75,8 @@ final class QuotaTests: XCTestCase {
         let smaller = try await feed.modify(saving: [record("a", 100, in: zone)], in: zone, policy: .allKeys)
         XCTAssertEqual(smaller.story, ["+a"])
         let less = try await used(feed)
-        XCTAssertEqual(less, before - 700)
+        // The form of a value may have a byte or two more for a longer text
+        XCTAssertTrue((695...705).contains(before - less), "\(before - less) bytes fewer")
         let next = try await feed.modify(saving: [record("b", 600, in: zone)], in: zone)
         XCTAssertEqual(next.story, ["+b"])
     }
