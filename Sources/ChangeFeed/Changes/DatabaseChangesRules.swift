@@ -46,10 +46,11 @@ extension Feed {
             kind: .database,
             storeID: store.storeID,
             feedDigest: feedDigest,
-            epoch: try epochNonce(of: moreComing ? max(position, start) : position, in: store),
+            epoch: try epochNonce(of: max(position, head), in: store),
             position: position,
             incarnation: .beginning,
-            start: moreComing ? start : nil
+            start: moreComing ? start : nil,
+            head: position < head ? head : nil
         )
         return DatabaseChanges(
             changes: changes, changeToken: DatabaseChangeToken(content), moreComing: moreComing)

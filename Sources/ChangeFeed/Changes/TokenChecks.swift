@@ -47,14 +47,14 @@ extension Feed {
     }
 
     private func isOfThisHistory(_ content: TokenContent, in store: any StoreReader) throws(ChangeFeedError) -> Bool {
-        let reach = content.reach
+        let latest = content.latest
         // Given before the first write of all: every history begins there.
-        if reach == .beginning { return content.epoch == 0 }
-        guard reach <= (try store.head) else { return false }
+        if latest == .beginning { return content.epoch == 0 }
+        guard latest <= (try store.head) else { return false }
         let epochs = try store.epochs
         guard let index = epochs.lastIndex(where: { $0.nonce == content.epoch }) else { return false }
-        let isBeforeNext = index == epochs.count - 1 || reach < epochs[index + 1].firstPosition
-        return isBeforeNext && reach >= epochs[index].firstPosition
+        let isBeforeNext = index == epochs.count - 1 || latest < epochs[index + 1].firstPosition
+        return isBeforeNext && latest >= epochs[index].firstPosition
     }
 
     /// The nonce of the epoch in which a position lies; 0 for the beginning, before all epochs.

@@ -26,10 +26,11 @@ extension Feed {
             kind: .zone,
             storeID: store.storeID,
             feedDigest: TokenContent.feedDigest(of: databaseID, zone: zoneID),
-            epoch: try epochNonce(of: max(position, start ?? position), in: store),
+            epoch: try epochNonce(of: max(position, zone.position), in: store),
             position: position,
             incarnation: zone.incarnation,
-            start: start.flatMap { position < $0 ? $0 : nil }
+            start: start.flatMap { position < $0 ? $0 : nil },
+            head: position < zone.position ? zone.position : nil
         )
         return ZoneChanges(
             changes: page.changes,

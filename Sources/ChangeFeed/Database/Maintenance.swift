@@ -10,8 +10,9 @@ extension Container {
     /// Discards history in one step of bounded work (section 6.6).
     ///
     /// A step discards at most `stepBudget` things, looking at a zone included, in one transaction, and makes progress
-    /// on every kind of garbage: tombstones of records and of zones, outcomes of requests, contents of assets. Call it
-    /// until ``CompactionStep/isComplete``; in between others may write. Tokens from before what was discarded expire,
+    /// on every kind of garbage: tombstones of records and of zones, outcomes of requests, contents of assets. (With a
+    /// budget of less than one for each kind, they take turns.) Call it until ``CompactionStep/isComplete``; in between
+    /// others may write. Tokens from before what was discarded expire,
     /// and no others.
     public func compact(
         before bound: CompactionBound = .policy, stepBudget: Int = 1_000
@@ -21,9 +22,10 @@ extension Container {
                 .invalidArguments, "A step budget of \(stepBudget) does nothing: give a positive one.", rule: "6.6")
         }
         let (feed, assets) = (feed, assets)
-        let cursor = compactionCursor.withLock { $0 }
+        // Another bound is another question, and is asked of everything.
+        let cursor = compactionCursor.withLock { $0.bound == bound ? $0 : CompactionCursor(bound: bound) }
         let (step, next) = try await store.write { (store) throws(ChangeFeedError) in
-            try feed.compact(to: bound, budget: stepBudget, from: cursor, assets: assets, in: store)
+            try feed.compact(from: cursor, budget: stepBudget, assets: assets, in: store)
         }
         compactionCursor.withLock { $0 = next }
         return step

@@ -36,7 +36,7 @@ public struct Payload: Sendable {
             var reader = ByteReader(bytes)
             do throws(MalformedBytes) {
                 for _ in 0..<index { try ValueCodec.skip(&reader) }
-                return try ValueCodec.decode(&reader)
+                return try ValueCodec.decodeChecked(&reader)
             } catch {
                 // Payloads are checked when they are made.
                 assertionFailure("a checked payload \(error.reason)")

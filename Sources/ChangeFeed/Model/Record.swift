@@ -43,7 +43,7 @@ package struct FieldEdit: Sendable {
 }
 
 /// Keys of different spaces are different fields though they may be spelled alike.
-package enum KeySpace: UInt8, Sendable {
+package enum KeySpace: UInt8, Sendable, CaseIterable {
     case plain
     /// Sealed before a store sees them (rule R10).
     case encrypted

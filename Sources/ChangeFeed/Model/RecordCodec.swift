@@ -36,8 +36,10 @@ extension Record {
     ///
     /// Unless the bytes carry the base, the record has no fields, and none of its fields is loaded. Whatever is then
     /// set on it counts as changed (rule R7). Total: throws `invalidArguments` for any other bytes.
+    /// Of the archive of a whole record, what was changed since it was fetched is left out.
     public init(systemFields: Data) throws(ChangeFeedError) {
         try self.init(archive: systemFields, what: "system fields")
+        edits = []
     }
 
     /// The whole record: system fields, values, and what was changed since it was fetched or saved.
@@ -179,6 +181,12 @@ extension Record {
             loaded = try reader.loadedFields()
             payload = try reader.payload()
             if parts.contains(.encrypted) { encryptedPayload = try reader.payload() }
+            if case .keys(let keys) = loaded {
+                let held = payload.shape.keys + (encryptedPayload?.shape.keys ?? [])
+                guard held.allSatisfy({ key in keys.contains { sameBytes($0, key) } }) else {
+                    throw MalformedBytes(reason: "has values that were not loaded")
+                }
+            }
         }
         base = RecordVersion(
             recordID: recordID,
@@ -253,6 +261,9 @@ extension ByteReader {
                 throw MalformedBytes(reason: "has an unknown kind of key")
             }
             let key = try string()
+            if edits.contains(where: { $0.space == space && sameBytes($0.key, key) }) {
+                throw MalformedBytes(reason: "has a key that was changed twice")
+            }
             let value: RecordValue?
             switch try byte() {
             case 0: value = nil

@@ -39,6 +39,6 @@ extension Record.ID: Hashable, CustomStringConvertible {
         hasher.combine(zoneID)
     }
 
-    /// The zone and the name.
-    public var description: String { "\(zoneID)/\(recordName)" }
+    /// The zone and the name; long names are cut.
+    public var description: String { "\(zoneID)/\(shown(recordName))" }
 }

@@ -81,9 +81,9 @@ extension RecordZone.ID: Hashable, CustomStringConvertible {
         hasher.combine(zoneName)
     }
 
-    /// The zone's name, and its owner if that is not the current user.
+    /// The zone's name, and its owner if that is not the current user; long names are cut.
     public var description: String {
-        ownerName == RecordZone.ID.currentUserName ? zoneName : "\(zoneName):\(ownerName)"
+        ownerName == RecordZone.ID.currentUserName ? shown(zoneName) : "\(shown(zoneName)):\(shown(ownerName))"
     }
 
     /// Whether this is a default zone, whoever owns it.

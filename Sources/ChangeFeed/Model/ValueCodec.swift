@@ -137,12 +137,23 @@ enum ValueCodec {
         var copy = reader
         let tag = try copy.byte()
         switch tag {
-        case Tag.int64, Tag.location, Tag.reference, Tag.asset, Tag.list: _ = try decode(&reader)
+        case Tag.string, Tag.int64, Tag.location, Tag.reference, Tag.asset, Tag.list: _ = try decode(&reader)
         default: try skip(&reader)
         }
     }
 
+    /// Reads one value of bytes that have been checked.
     @inline(__always)
+    static func decodeChecked(_ reader: inout ByteReader) throws(MalformedBytes) -> RecordValue {
+        var copy = reader
+        if try copy.byte() == Tag.string {
+            reader = copy
+            return .string(try reader.checkedString())
+        }
+        return try decode(&reader, depth: 0)
+    }
+
+    /// Reads one value of bytes of unknown origin.
     static func decode(_ reader: inout ByteReader) throws(MalformedBytes) -> RecordValue {
         try decode(&reader, depth: 0)
     }

@@ -26,20 +26,45 @@ public struct CompactionStep: Sendable {
     public var assets = 0
     /// Why the content of an asset could not be removed; it is tried again another time.
     public var assetFailure: ChangeFeedError?
-    /// Whether there is nothing left to discard.
+    /// Whether nothing is left: each kind of garbage was looked through from end to end, and there was none.
     public var isComplete = false
+
+    /// A step that did nothing.
+    public init() {}
 
     /// How many things were discarded.
     public var total: Int { recordTombstones + zoneTombstones + requests + assets }
 }
 
-/// Where the next step of compaction goes on: the zones are visited in turn.
-struct CompactionCursor: Sendable, Equatable {
-    var databaseIndex = 0
-    /// The position of the zone row that was visited last.
-    var zone = ChangePosition.beginning
-    /// Nil once all contents of assets have been looked at.
-    var assets: AssetCollectionCursor? = .beginning
+/// How far the kinds of garbage have been looked through.
+struct CompactionCursor: Sendable {
+    enum Kind: Int, CaseIterable, Sendable {
+        case recordTombstones
+        case zoneTombstones
+        case requests
+        case assets
+    }
+
+    /// Where the look at one kind goes on.
+    struct Place: Sendable {
+        var databaseIndex = 0
+        /// The position of the zone row that was visited last.
+        var zone = ChangePosition.beginning
+        var asset = AssetCollectionCursor.beginning
+        /// Whether something was discarded since the look began anew: then it is to begin anew once more.
+        var hasDiscarded = false
+        /// Whether a look from end to end found nothing.
+        var isDone = false
+    }
+
+    let bound: CompactionBound
+    var places: [Kind: Place] = [:]
+    /// Which kind comes first: each in turn, so that with the smallest budget too none waits for another.
+    var turn = 0
+
+    init(bound: CompactionBound = .policy) {
+        self.bound = bound
+    }
 }
 
 /// How history is discarded: in steps of bounded work, each a transaction of its own (section 6.6).
@@ -48,51 +73,27 @@ struct CompactionCursor: Sendable, Equatable {
 /// something after it is gone (section 6.2).
 extension Feed {
     func compact(
-        to bound: CompactionBound, budget: Int, from cursor: CompactionCursor, assets library: AssetLibrary,
-        in store: any StoreWriter
+        from cursor: CompactionCursor, budget: Int, assets: AssetLibrary, in store: any StoreWriter
     ) throws(ChangeFeedError) -> (step: CompactionStep, next: CompactionCursor) {
-        var step = CompactionStep()
-        let discarding = Discarding(bound: bound, policy: retention, now: now(), store: store)
-        // A share for each kind, so that none waits until another has run dry.
-        step.requests = try discarding.requests(atMost: max(1, budget / 4))
-        var left = max(1, budget - step.requests)
+        let discarding = Discarding(
+            bound: cursor.bound, policy: retention, now: now(), assets: assets, store: store,
+            databases: try store.databaseIDs.sorted(by: DatabaseID.inOrder))
         var cursor = cursor
-        if let assets = cursor.assets {
-            let collected = try library.collect(at: assets, limit: max(1, budget / 4), in: store)
-            step.assets = collected.removed
-            step.assetFailure = collected.failure
-            cursor.assets = collected.next
-            left = max(1, left - collected.visited)
+        var step = CompactionStep()
+        var left = budget
+        let kinds = CompactionCursor.Kind.allCases
+        while left > 0 {
+            let open = kinds.indices.map { kinds[($0 + cursor.turn) % kinds.count] }
+                .filter { cursor.places[$0]?.isDone != true }
+            guard let kind = open.first else { break }
+            cursor.turn += 1
+            // A share of what is left for each kind that is not through.
+            let share = max(1, left / open.count)
+            left -= try discarding.look(
+                for: kind, atMost: share, from: &cursor.places[kind, default: .init()], noting: &step)
         }
-        let databases = try store.databaseIDs.sorted(by: DatabaseID.inOrder)
-        while cursor.databaseIndex < databases.count, left > 0 {
-            let databaseID = databases[cursor.databaseIndex]
-            var zones: [ZoneRow] = []
-            try store.scanZones(of: databaseID, after: cursor.zone) { zone in
-                zones.append(zone)
-                return zones.count < left ? .next : .stop
-            }
-            for zone in zones {
-                let discarded = try discarding.zone(zone, atMost: left)
-                step.recordTombstones += discarded.records
-                step.zoneTombstones += discarded.zones
-                // Looking at a zone counts too, or many zones without garbage would make a step long.
-                left -= max(1, discarded.records + discarded.zones)
-                if discarded.hasMore || left <= 0 {
-                    if !discarded.hasMore { cursor.zone = zone.position }
-                    return (step, cursor)
-                }
-                cursor.zone = zone.position
-            }
-            if left > 0 {
-                cursor.databaseIndex += 1
-                cursor.zone = .beginning
-            }
-        }
-        if cursor.databaseIndex >= databases.count, cursor.assets == nil {
-            step.isComplete = try discarding.requests(atMost: 0, isAnyLeft: true) == 0
-            cursor = CompactionCursor()
-        }
+        step.isComplete = kinds.allSatisfy { cursor.places[$0]?.isDone == true }
+        if step.isComplete { cursor = CompactionCursor(bound: cursor.bound) }
         return (step, cursor)
     }
 }
@@ -101,7 +102,45 @@ private struct Discarding {
     let bound: CompactionBound
     let policy: RetentionPolicy
     let now: Date
+    let assets: AssetLibrary
     let store: any StoreWriter
+    let databases: [DatabaseID]
+
+    /// Looks for garbage of a kind, discards it, and tells what it cost: at least 1 and at most `limit`.
+    func look(
+        for kind: CompactionCursor.Kind, atMost limit: Int, from place: inout CompactionCursor.Place,
+        noting step: inout CompactionStep
+    ) throws(ChangeFeedError) -> Int {
+        let discarded: Int
+        var cost = 0
+        let isAtEnd: Bool
+        switch kind {
+        case .recordTombstones:
+            (discarded, cost, isAtEnd) = try zones(atMost: limit, from: &place, discard: recordTombstones(of:atMost:))
+            step.recordTombstones += discarded
+        case .zoneTombstones:
+            (discarded, cost, isAtEnd) = try zones(atMost: limit, from: &place, discard: zoneTombstones(of:atMost:))
+            step.zoneTombstones += discarded
+        case .requests:
+            discarded = try requests(atMost: limit)
+            isAtEnd = discarded < limit
+            step.requests += discarded
+        case .assets:
+            let collected = try assets.collect(at: place.asset, limit: limit, in: store)
+            discarded = collected.removed
+            cost = collected.visited
+            isAtEnd = collected.next == nil
+            place.asset = collected.next ?? .beginning
+            step.assets += discarded
+            step.assetFailure = step.assetFailure ?? collected.failure
+        }
+        if discarded > 0 { place.hasDiscarded = true }
+        if isAtEnd {
+            place.isDone = !place.hasDiscarded
+            place.hasDiscarded = false
+        }
+        return max(1, cost, discarded)
+    }
 
     /// Whether what was deleted at a position and a date is to be discarded.
     private func covers(_ position: ChangePosition, _ date: Date) -> Bool {
@@ -114,76 +153,101 @@ private struct Discarding {
         }
     }
 
-    func zone(
-        _ zone: ZoneRow, atMost limit: Int
-    ) throws(ChangeFeedError) -> (records: Int, zones: Int, hasMore: Bool) {
-        if case .deleted(_, let date) = zone.life {
-            guard covers(zone.position, date) else { return (0, 0, false) }
-            if limit < 1 { return (0, 0, true) }
-            try store.discardZone(zone.zoneID, in: zone.databaseID)
-            return (0, 1, false)
+    // MARK: Zone by zone
+
+    /// Visits zones in turn. `discard` is given a row and how much it may discard, and tells how much it did.
+    private func zones(
+        atMost limit: Int, from place: inout CompactionCursor.Place,
+        discard: (ZoneRow, Int) throws(ChangeFeedError) -> Int
+    ) throws(ChangeFeedError) -> (discarded: Int, cost: Int, isAtEnd: Bool) {
+        var discarded = 0
+        var left = limit
+        while place.databaseIndex < databases.count, left > 0 {
+            var rows: [ZoneRow] = []
+            try store.scanZones(of: databases[place.databaseIndex], after: place.zone) { zone in
+                rows.append(zone)
+                return rows.count < left ? .next : .stop
+            }
+            if rows.isEmpty {
+                place.databaseIndex += 1
+                place.zone = .beginning
+            }
+            for zone in rows where left > 0 {
+                let count = try discard(zone, left)
+                discarded += count
+                // Looking at a zone counts too, or many zones without garbage would make a step long.
+                left -= max(1, count)
+                // Where the budget ended the work, the zone is not through.
+                if count == 0 || left > 0 { place.zone = zone.position }
+            }
         }
-        var row = zone
-        var zones = 0
-        if let past = zone.pastDeletion, covers(past.position, past.date) {
-            if limit < 1 { return (0, 0, true) }
-            row.pastDeletion = nil
-            zones = 1
-            try store.raiseHorizon(of: zone.databaseID, to: past.position)
+        let isAtEnd = place.databaseIndex >= databases.count
+        if isAtEnd {
+            place.databaseIndex = 0
+            place.zone = .beginning
         }
-        let (tombstones, hasMore) = try recordTombstones(of: zone, atMost: limit - zones)
-        for tombstone in tombstones {
-            try store.discardTombstone(named: tombstone.recordID.recordName, in: zone.key)
-        }
-        if let last = tombstones.last { row.horizon = max(row.horizon, last.position) }
-        if zones > 0 || !tombstones.isEmpty { try store.putZone(row) }
-        return (tombstones.count, zones, hasMore)
+        return (discarded, limit - left, isAtEnd)
     }
 
-    /// The oldest tombstones of a zone that are to be discarded.
-    private func recordTombstones(
-        of zone: ZoneRow, atMost limit: Int
-    ) throws(ChangeFeedError) -> (found: [Tombstone], hasMore: Bool) {
+    /// The row of a deleted zone, or the deletion that a living zone has in its past.
+    private func zoneTombstones(of zone: ZoneRow, atMost limit: Int) throws(ChangeFeedError) -> Int {
+        switch zone.life {
+        case .deleted(_, let date):
+            guard covers(zone.position, date) else { return 0 }
+            try store.discardZone(zone.zoneID, in: zone.databaseID)
+        case .live:
+            guard let past = zone.pastDeletion, covers(past.position, past.date) else { return 0 }
+            var row = zone
+            row.pastDeletion = nil
+            try store.putZone(row)
+            try store.raiseHorizon(of: zone.databaseID, to: past.position)
+        }
+        return 1
+    }
+
+    /// The oldest tombstones of a zone, and with them its horizon.
+    private func recordTombstones(of zone: ZoneRow, atMost limit: Int) throws(ChangeFeedError) -> Int {
+        guard case .live = zone.life else { return 0 }
         var surplus = 0
         if case .policy = bound, let maximum = policy.maximumTombstonesPerZone {
             surplus = max(0, try store.tombstoneCount(of: zone.key) - max(0, maximum))
         }
         var found: [Tombstone] = []
-        var hasMore = false
         try store.scanTombstones(of: zone.key) { tombstone in
+            guard found.count < limit else { return .stop }
             guard found.count < surplus || covers(tombstone.position, tombstone.date) else { return .stop }
-            if found.count >= limit {
-                hasMore = true
-                return .stop
-            }
             found.append(tombstone)
             return .next
         }
-        return (found, hasMore)
+        guard let last = found.last else { return 0 }
+        for tombstone in found {
+            try store.discardTombstone(named: tombstone.recordID.recordName, in: zone.key)
+        }
+        var row = zone
+        row.horizon = max(row.horizon, last.position)
+        try store.putZone(row)
+        return found.count
     }
 
-    /// Discards outcomes of requests, oldest first; or tells whether there is one to discard.
-    func requests(atMost limit: Int, isAnyLeft: Bool = false) throws(ChangeFeedError) -> Int {
-        var found: [(ageKey: String, key: String)] = []
-        var left = 0
+    // MARK: Requests
+
+    /// Outcomes of requests, oldest first.
+    private func requests(atMost limit: Int) throws(ChangeFeedError) -> Int {
+        var found: [(ageKey: String, key: String?)] = []
         try store.scanMeta(of: .requestAges, from: "") { ageKey, bytes in
-            guard let age = RequestRepeats.age(bytes) else {
-                found.append((ageKey, ""))
+            guard found.count < limit else { return .stop }
+            // What cannot be read can only be discarded.
+            guard let age = RequestRepeats.age(bytes), let position = RequestRepeats.position(ofAgeKey: ageKey) else {
+                found.append((ageKey, nil))
                 return .next
             }
-            let position = RequestRepeats.position(ofAgeKey: ageKey) ?? .beginning
             guard covers(position, age.date) else { return .stop }
-            if found.count >= limit {
-                left = 1
-                return .stop
-            }
             found.append((ageKey, age.key))
             return .next
         }
-        if isAnyLeft { return left }
         for (ageKey, key) in found {
             try store.setMetaValue(nil, for: ageKey, of: .requestAges)
-            try store.setMetaValue(nil, for: key, of: .requests)
+            if let key { try store.setMetaValue(nil, for: key, of: .requests) }
         }
         return found.count
     }

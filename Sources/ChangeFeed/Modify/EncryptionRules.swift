@@ -57,13 +57,21 @@ extension Feed {
     /// A record as it leaves the feed: its encrypted fields open.
     func record(_ version: RecordVersion, of userID: String) throws(ChangeFeedError) -> Record {
         guard let sealed = version.encryptedPayload else { return Record(version: version) }
-        guard let encryption else { throw EncryptionRules.unavailable(version.recordID) }
+        let opened = try opened(sealed, of: version.recordID, userID: userID)
+        return Record(version: version.with(encryptedPayload: opened))
+    }
+
+    /// Encrypted fields that were sealed, open.
+    func opened(
+        _ sealed: Payload, of recordID: Record.ID, userID: String
+    ) throws(ChangeFeedError) -> Payload {
+        guard let encryption else { throw EncryptionRules.unavailable(recordID) }
         var writer = ByteWriter()
         for (index, key) in sealed.shape.keys.enumerated() {
             guard case .bytes(let bytes) = sealed.value(at: index) else {
-                throw EncryptionRules.unopened(version.recordID, key: key, because: "it is not sealed")
+                throw EncryptionRules.unopened(recordID, key: key, because: "it is not sealed")
             }
-            let field = FieldEncryption.Field(userID: userID, recordID: version.recordID, key: key)
+            let field = FieldEncryption.Field(userID: userID, recordID: recordID, key: key)
             do {
                 let plain = [UInt8](try encryption.open(bytes, field))
                 _ = try plain.decode { (reader) throws(MalformedBytes) in
@@ -72,11 +80,10 @@ extension Feed {
                 }
                 plain.withUnsafeBytes { writer.raw($0) }
             } catch {
-                throw EncryptionRules.unopened(version.recordID, key: key, because: "\(error)")
+                throw EncryptionRules.unopened(recordID, key: key, because: "\(error)")
             }
         }
-        let opened = Payload(shape: sealed.shape, values: writer.bytes, mayLink: false)
-        return Record(version: version.with(encryptedPayload: opened))
+        return Payload(shape: sealed.shape, values: writer.bytes, mayLink: false)
     }
 
     /// The edits of a record's encrypted fields with their values sealed.

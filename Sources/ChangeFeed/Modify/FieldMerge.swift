@@ -133,7 +133,8 @@ extension Record {
     /// (rule M4).
     func edits(in space: KeySpace, allKeys: Bool) -> [FieldEdit] {
         var edits = edits.filter { $0.space == space }
-        guard allKeys, let payload = space == .plain ? base.payload : base.encryptedPayload else { return edits }
+        let untouched = space == .plain ? base.payload : space == .encrypted ? base.encryptedPayload : nil
+        guard allKeys, let payload = untouched else { return edits }
         for (index, key) in payload.shape.keys.enumerated() {
             if edits.contains(where: { sameBytes($0.key, key) }) { continue }
             edits.append(FieldEdit(key: key, space: space, value: payload.value(at: index)))

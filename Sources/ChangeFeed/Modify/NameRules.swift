@@ -59,3 +59,8 @@ struct NameRules: Sendable {
         UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
     }
 }
+
+/// A name as it is shown in a message: not longer than a line.
+func shown(_ name: String) -> String {
+    name.utf8.count <= 80 ? name : String(name.prefix(80)) + "…"
+}

@@ -1,6 +1,7 @@
 /// How many bytes each user's records take, and whether there is room for more (error 25).
 ///
-/// Counted are the fields of live records, sealed where they are encrypted, and each asset's content once.
+/// Counted are the fields of live records, sealed where they are encrypted, and each asset's content once. Saves come
+/// before deletions: within one request, what is deleted makes no room for what is saved.
 struct QuotaRules {
     private let userID: String
     private let allowed: Int?
@@ -33,6 +34,7 @@ struct QuotaRules {
             "There is no room for the record \"\(recordID)\": \(used) of \(allowed) bytes are used. "
                 + "Delete something, then save it again.",
             recordID: recordID,
+            rule: "1.12",
             limit: .init(name: "quota", allowed: allowed, found: used + bytes))
     }
 

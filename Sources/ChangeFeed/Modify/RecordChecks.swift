@@ -11,7 +11,8 @@ struct RecordChecks {
         self.names = names
     }
 
-    mutating func fault(in record: Record) -> ChangeFeedError? {
+    /// `policy` tells which fields are written: with all keys, those that were not touched are checked too.
+    mutating func fault(in record: Record, policy: RecordSavePolicy) -> ChangeFeedError? {
         let recordID = record.recordID
         if let fault = names.fault(inRecordName: recordID.recordName) {
             return malformed(recordID, "The record name \"\(shown(recordID.recordName))\" \(fault).", rule: "N1")
@@ -22,9 +23,22 @@ struct RecordChecks {
             }
             knownType = record.recordType
         }
+        if policy == .allKeys {
+            let all = KeySpace.allCases.flatMap { record.edits(in: $0, allKeys: true) }
+            return fault(in: all, of: record.recordID)
+        }
+        return fault(in: record.edits, of: record.recordID)
+    }
+
+    private mutating func fault(in edits: [FieldEdit], of recordID: Record.ID) -> ChangeFeedError? {
         // By index: a copy of each edit costs more than the check.
-        for index in record.edits.indices {
-            if let error = fault(inKeyOf: index, of: record) ?? fault(inValueOf: index, of: record) { return error }
+        for index in edits.indices {
+            if let error = fault(inKeyOf: index, of: edits, recordID) { return error }
+            switch edits[index].value {
+            case .string, .int64, .double, .bytes, .date, .location, nil: continue
+            case .reference, .asset, .list:
+                if let error = fault(in: edits[index], of: recordID) { return error }
+            }
         }
         return nil
     }
@@ -36,28 +50,24 @@ struct RecordChecks {
     }
 
     @inline(__always)
-    private mutating func fault(inKeyOf index: Int, of record: Record) -> ChangeFeedError? {
-        if record.edits[index].space == .system { return nil }
-        if index < knownKeys.count, sameBytes(knownKeys[index], record.edits[index].key) { return nil }
-        let key = record.edits[index].key
+    private mutating func fault(
+        inKeyOf index: Int, of edits: [FieldEdit], _ recordID: Record.ID
+    ) -> ChangeFeedError? {
+        if edits[index].space == .system { return nil }
+        if index < knownKeys.count, sameBytes(knownKeys[index], edits[index].key) { return nil }
+        let key = edits[index].key
         if let fault = names.fault(inIdentifier: key) {
-            return malformed(record.recordID, "The key \"\(shown(key))\" \(fault).", rule: "N6")
+            return malformed(recordID, "The key \"\(shown(key))\" \(fault).", rule: "N6")
         }
-        if index == knownKeys.count, index < 64 { knownKeys.append(key) }
-        if index < knownKeys.count { knownKeys[index] = key }
+        if index < knownKeys.count {
+            knownKeys[index] = key
+        } else if index == knownKeys.count, index < 64 {
+            knownKeys.append(key)
+        }
         return nil
     }
 
-    @inline(__always)
-    private func fault(inValueOf index: Int, of record: Record) -> ChangeFeedError? {
-        switch record.edits[index].value {
-        case .string, .int64, .double, .bytes, .date, .location, nil: return nil
-        case .reference, .asset, .list: return fault(in: record.edits[index], of: record)
-        }
-    }
-
-    private func fault(in edit: FieldEdit, of record: Record) -> ChangeFeedError? {
-        let recordID = record.recordID
+    private func fault(in edit: FieldEdit, of recordID: Record.ID) -> ChangeFeedError? {
         guard let value = edit.value else { return nil }
         if edit.space == .encrypted, value.isNotForEncryption {
             return malformed(

@@ -14,13 +14,19 @@ extension Feed {
     ) throws(ChangeFeedError) -> Written<RecordModifyResults> {
         let groups = try groups(of: request)
         try checkRequestID(request.requestID)
-        try checkZones(request.ifZonesAt, in: databaseID, from: store)
         let repeats = RequestRepeats(request: request, databaseID: databaseID, userID: userID, deviceID: deviceID)
         var writing = try RecordWriting(
             request: request, assets: assets, writer: Writer(databaseID: databaseID, userID: userID), feed: self,
             store: store)
-        for group in groups {
-            if let repeats, try writing.repeatOutcome(of: group, from: repeats) { continue }
+        var repeated: Set<RecordZone.ID> = []
+        if let repeats {
+            for group in groups where try writing.repeatOutcome(of: group, from: repeats) {
+                repeated.insert(group.zoneID)
+            }
+        }
+        // A zone that the request has been written to is not where it was, and need not be.
+        try checkZones(request.ifZonesAt.filter { !repeated.contains($0.key) }, in: databaseID, from: store)
+        for group in groups where !repeated.contains(group.zoneID) {
             try writing.write(group)
             if let repeats { try writing.keepOutcome(of: group, in: repeats) }
         }
@@ -63,6 +69,8 @@ private struct RecordWriting {
     private var sentBytes = 0
     private(set) var changes: [WrittenZone] = []
     private var saves: [Result<Record, ChangeFeedError>?]
+    /// For a request with an id, the versions as they were stored, by their place in the request.
+    private var stored: [Int: RecordVersion] = [:]
     private var deletions: [Result<Void, ChangeFeedError>?]
 
     init(
@@ -190,7 +198,7 @@ extension RecordWriting {
         var plan = Plan()
         plan.saves.reserveCapacity(group.saves.count)
         for index in group.saves {
-            if let error = checks.fault(in: request.saving[index]) {
+            if let error = checks.fault(in: request.saving[index], policy: request.savePolicy) {
                 saves[index] = .failure(error)
                 plan.isMalformed = true
                 continue
@@ -265,7 +273,6 @@ extension RecordWriting {
                     let name = ByteString(along.reference.recordID.recordName)
                     dependents[name, default: []].append((place, along))
                 }
-                try checks.checkOwners(save.links, before: save.previousLinks, of: save.recordID)
             } catch {
                 saves[index] = .failure(error)
                 failed.insert(place)
@@ -274,11 +281,25 @@ extension RecordWriting {
         }
         // Records that were refused before the references were looked at do not count as saved along, so what remains
         // is to follow the failures found here.
-        while let name = failedNames.popLast() {
-            for (place, reference) in dependents[name] ?? [] where failed.insert(place).inserted {
-                let (index, save) = plan.saves[place]
-                saves[index] = .failure(reference.violation(of: save.recordID))
+        func followFailures() {
+            while let name = failedNames.popLast() {
+                for (place, reference) in dependents[name] ?? [] where failed.insert(place).inserted {
+                    let (index, save) = plan.saves[place]
+                    saves[index] = .failure(reference.violation(of: save.recordID))
+                    failedNames.append(ByteString(save.recordID.recordName))
+                }
+            }
+        }
+        followFailures()
+        // Only those that are left take a place among the owners of a target.
+        for (place, (index, save)) in plan.saves.enumerated() where save.mayHaveLinks && !failed.contains(place) {
+            do throws(ChangeFeedError) {
+                try checks.checkOwners(save.links, before: save.previousLinks, of: save.recordID)
+            } catch {
+                saves[index] = .failure(error)
+                failed.insert(place)
                 failedNames.append(ByteString(save.recordID.recordName))
+                followFailures()
             }
         }
         guard !failed.isEmpty else { return 0 }
@@ -293,7 +314,7 @@ extension RecordWriting {
     }
 
     private func needsReferenceChecks(_ planned: (index: Int, save: Feed.PlannedSave)) -> Bool {
-        planned.save.parent != nil || request.saving[planned.index].edits.mayLink
+        planned.save.mayHaveLinks || request.saving[planned.index].edits.mayLink
     }
 
     /// What goes with the planned deletions, with those taken out that may not be (rule R14).
@@ -333,7 +354,9 @@ extension RecordWriting {
             }
             zone.position = stamp.position
             zone.byteCount += save.fieldBytes - (save.previous?.fieldBytes ?? 0)
-            saves[index] = .success(try feed.record(version, of: writer.databaseID.userID))
+            let answer = save.openedPayload.map { version.with(encryptedPayload: $0) } ?? version
+            saves[index] = .success(Record(version: answer))
+            if request.requestID != nil { stored[index] = version }
             if !sameBytes(noted, version.recordType) {
                 noted = version.recordType
                 change.recordTypes.insert(noted)
@@ -418,7 +441,11 @@ extension RecordWriting {
     ) throws(ChangeFeedError) {
         guard let zone = try store.zone(group.zoneID, in: writer.databaseID) else { return }
         try repeats.keep(
-            saves: group.saves.map { saves[$0] }, deletions: group.deletions.map { deletions[$0] },
+            saves: group.saves.map { index in
+                // As it was stored: with its encrypted fields sealed.
+                stored[index].map { .success($0) } ?? (saves[index] ?? .failure(.cancelled)).map(\.base)
+            },
+            deletions: group.deletions.compactMap { deletions[$0] },
             of: group, in: zone, date: date, to: store)
     }
 }

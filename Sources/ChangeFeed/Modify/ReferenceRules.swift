@@ -84,10 +84,12 @@ extension Feed {
             return along
         }
 
-        /// Rule R12: so many records may be deleted with one, counted by the records that refer to it.
+        /// Rule R12: so many records may be deleted with one, counted by the records that refer to it. What earlier
+        /// saves of the request took away makes room.
         mutating func checkOwners(_ links: Links, before: Links, of recordID: Record.ID) throws(ChangeFeedError) {
-            if links.deleteSelf.isEmpty { return }
-            for target in links.deleteSelf where !before.deleteSelf.contains(target) {
+            if links.deleteSelf.isEmpty && before.deleteSelf.isEmpty { return }
+            let new = links.deleteSelf.subtracting(before.deleteSelf)
+            for target in new.sorted(by: { precedesByBytes($0.string, $1.string) }) {
                 let count = try store.linkCount(to: target.string, kind: .deleteSelf, in: zone)
                     + added[target, default: 0] + 1
                 guard count <= limits.deleteSelfReferences else {
@@ -100,9 +102,8 @@ extension Feed {
                             name: "deleteSelfReferences", allowed: limits.deleteSelfReferences, found: count))
                 }
             }
-            for target in links.deleteSelf where !before.deleteSelf.contains(target) {
-                added[target, default: 0] += 1
-            }
+            for target in new { added[target, default: 0] += 1 }
+            for target in before.deleteSelf.subtracting(links.deleteSelf) { added[target, default: 0] -= 1 }
         }
     }
 

@@ -53,25 +53,12 @@ struct RequestRepeats {
 
     /// Keeps what the items of a zone were answered, unless nothing was written.
     func keep(
-        saves: [Result<Record, ChangeFeedError>?], deletions: [Result<Void, ChangeFeedError>?],
+        saves: [Result<RecordVersion, ChangeFeedError>], deletions: [Result<Void, ChangeFeedError>],
         of group: Feed.ZoneGroup, in zone: ZoneRow, date: Date, to store: any StoreWriter
     ) throws(ChangeFeedError) {
-        let saves = saves.compactMap { $0 }
-        let deletions = deletions.compactMap { $0 }
         guard saves.contains(where: \.isSuccess) || deletions.contains(where: \.isSuccess) else { return }
         let key = key(group.zoneID)
-        var sealed: [Result<RecordVersion, ChangeFeedError>] = []
-        for save in saves {
-            switch save {
-            case .failure(let error): sealed.append(.failure(error))
-            case .success(let record):
-                // As it was stored: with its encrypted fields sealed.
-                guard case .live(let version) = try store.record(named: record.recordID.recordName, in: zone.key)
-                else { return }
-                sealed.append(.success(version))
-            }
-        }
-        let bytes = RequestOutcomeCodec.encode(digest: digest(of: group), saves: sealed, deletions: deletions)
+        let bytes = RequestOutcomeCodec.encode(digest: digest(of: group), saves: saves, deletions: deletions)
         try store.setMetaValue(bytes, for: key, of: .requests)
         var age = ByteWriter()
         age.word(date.timeIntervalSinceReferenceDate.bitPattern)

@@ -8,6 +8,8 @@ extension Feed {
         let payload: Payload
         /// Sealed; nil if no field is encrypted.
         let encryptedPayload: Payload?
+        /// The same, open, for the answer.
+        let openedPayload: Payload?
         let parent: Record.Reference?
         /// The version that is replaced; nil for a new record.
         let previous: RecordVersion?
@@ -16,12 +18,13 @@ extension Feed {
 
         init(
             recordID: Record.ID, recordType: String, payload: Payload, encryptedPayload: Payload?,
-            parent: Record.Reference?, previous: RecordVersion?, sentBytes: Int
+            openedPayload: Payload?, parent: Record.Reference?, previous: RecordVersion?, sentBytes: Int
         ) {
             self.recordID = recordID
             self.recordType = recordType
             self.payload = payload
             self.encryptedPayload = encryptedPayload
+            self.openedPayload = openedPayload
             self.parent = parent
             self.previous = previous
             self.sentBytes = sentBytes
@@ -63,12 +66,18 @@ extension Feed {
             encrypted = merged.payload.isEmpty ? nil : merged.payload
             encryptedBytes = merged.sentBytes
         }
+        let recordID = previous?.recordID ?? record.recordID
+        // Before anything is written: a save that cannot be answered is refused.
+        let opened = try encrypted.map { (sealed) throws(ChangeFeedError) in
+            try self.opened(sealed, of: recordID, userID: writer.databaseID.userID)
+        }
         return PlannedSave(
-            recordID: previous?.recordID ?? record.recordID,
+            recordID: recordID,
             recordType: previous?.recordType ?? record.recordType,
             payload: merged.payload,
             encryptedPayload: encrypted,
-            parent: record.isParentChanged || previous == nil || allKeys ? record.parent : previous?.parent,
+            openedPayload: opened,
+            parent: record.isParentChanged ? record.parent : (allKeys ? record.parent : nil) ?? previous?.parent,
             previous: previous,
             sentBytes: merged.sentBytes + encryptedBytes
         )

@@ -74,27 +74,42 @@ public struct Schema: Sendable, Hashable {
     }
 
     /// What is known of a key of a record type.
-    public struct Field: Sendable, Hashable {
+    public struct Field: Sendable, Hashable, Codable {
         /// The type of its values.
         public let type: ValueType
-        /// Whether its values are encrypted. A key is one or the other for good (rule R10).
-        public let isEncrypted: Bool
 
-        /// A field from its parts.
-        public init(_ type: ValueType, isEncrypted: Bool = false) {
+        /// A field of a type.
+        public init(_ type: ValueType) {
             self.type = type
-            self.isEncrypted = isEncrypted
         }
     }
 
     /// What is known of a record type.
-    public struct RecordType: Sendable, Hashable, Codable {
-        /// The fields by their keys.
+    public struct RecordType: Sendable, Hashable {
+        /// The fields in clear by their keys.
         public internal(set) var fields: [String: Field]
+        /// The encrypted fields by their keys, which are a key space of their own (rule R10).
+        public internal(set) var encryptedFields: [String: Field]
 
         /// A record type from its fields.
-        public init(fields: [String: Field] = [:]) {
+        public init(fields: [String: Field] = [:], encryptedFields: [String: Field] = [:]) {
             self.fields = fields
+            self.encryptedFields = encryptedFields
+        }
+
+        /// The field of a key in one of the two key spaces.
+        subscript(key: String, isEncrypted isEncrypted: Bool) -> Field? {
+            get { isEncrypted ? encryptedFields[key] : fields[key] }
+            set {
+                if isEncrypted { encryptedFields[key] = newValue } else { fields[key] = newValue }
+            }
+        }
+
+        /// All fields, those in clear first, each in the order of the keys' bytes.
+        var all: [(key: String, isEncrypted: Bool, field: Field)] {
+            [(fields, false), (encryptedFields, true)].flatMap { fields, isEncrypted in
+                fields.sorted { precedesByBytes($0.key, $1.key) }.map { ($0.key, isEncrypted, $0.value) }
+            }
         }
     }
 
@@ -125,11 +140,11 @@ extension Schema {
             if let fault = names.fault(inIdentifier: name) {
                 throw Schema.malformed("the record type \"\(shown(name))\" \(fault)", rule: "N5")
             }
-            for (key, field) in type.fields.sorted(by: { precedesByBytes($0.key, $1.key) }) {
+            for (key, isEncrypted, field) in type.all {
                 if let fault = names.fault(inIdentifier: key) {
                     throw Schema.malformed("the key \"\(shown(key))\" of \"\(name)\" \(fault)", rule: "N6")
                 }
-                guard !field.isEncrypted || field.type.canBeEncrypted else {
+                guard !isEncrypted || field.type.canBeEncrypted else {
                     throw Schema.malformed(
                         "the key \"\(key)\" of \"\(name)\" is encrypted and has the type \(field.type.rawValue), "
                             + "which cannot be", rule: "R10")
@@ -142,7 +157,7 @@ extension Schema {
     /// Keeps what is stored within what is read back: a client that invents keys without end is stopped here.
     func checkSize() throws(ChangeFeedError) {
         let bytes = recordTypes.reduce(128) { bytes, type in
-            type.value.fields.keys.reduce(bytes + type.key.utf8.count + 64) { $0 + $1.utf8.count + 72 }
+            type.value.all.reduce(bytes + type.key.utf8.count + 128) { $0 + $1.key.utf8.count + 72 }
         }
         guard bytes <= Schema.maximumBytes else {
             throw ChangeFeedError(
@@ -155,9 +170,4 @@ extension Schema {
     static func malformed(_ what: String, rule: String = "R5") -> ChangeFeedError {
         ChangeFeedError(.invalidArguments, "The schema cannot be used: \(what).", rule: rule)
     }
-}
-
-/// A name as it is shown in a message: not longer than a line.
-func shown(_ name: String) -> String {
-    name.utf8.count <= 80 ? name : String(name.prefix(80)) + "…"
 }

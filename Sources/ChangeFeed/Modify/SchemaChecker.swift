@@ -91,9 +91,10 @@ struct SchemaChecker {
                     if edits[index].space == .system { continue }
                     // Checked keys are ASCII, so equal strings are equal bytes.
                     if next >= entries.count || entries[next].key != edits[index].key {
-                        guard let found = entries.indices.first(where: { entries[$0].key == edits[index].key }) else {
-                            return false
+                        let found = entries.indices.first {
+                            entries[$0].key == edits[index].key && entries[$0].space == edits[index].space
                         }
+                        guard let found else { return false }
                         next = found
                     }
                     guard edits[index].space == entries[next].space else { return false }
@@ -134,7 +135,7 @@ struct SchemaChecker {
         }
         for edit in edits where edit.space != .system {
             guard let value = edit.value, tables[current].entries.count < SchemaChecker.entryBound,
-                !tables[current].entries.contains(where: { sameBytes($0.key, edit.key) })
+                !tables[current].entries.contains(where: { $0.space == edit.space && sameBytes($0.key, edit.key) })
             else { continue }
             var elements: RecordValue.Kind?
             if case .list(let values) = value {

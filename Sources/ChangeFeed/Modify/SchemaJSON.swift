@@ -16,8 +16,10 @@ extension Schema {
     ///   "formatVersion": 1,
     ///   "recordTypes": {
     ///     "Note": {
+    ///       "encryptedFields": {
+    ///         "diary": { "type": "STRING" }
+    ///       },
     ///       "fields": {
-    ///         "diary": { "isEncrypted": true, "type": "STRING" },
     ///         "tags": { "type": "STRING_LIST" }
     ///       }
     ///     }
@@ -27,14 +29,19 @@ extension Schema {
     public var json: String {
         // Names are letters, digits and "_", so nothing is to be escaped.
         let types = recordTypes.sorted { precedesByBytes($0.key, $1.key) }.map { name, type in
-            let fields = type.fields.sorted { precedesByBytes($0.key, $1.key) }.map { key, field in
-                "        \"\(key)\": { \(field.isEncrypted ? "\"isEncrypted\": true, " : "")"
-                    + "\"type\": \"\(field.type.rawValue)\" }"
-            }
-            return "    \"\(name)\": {\n      \"fields\": \(Schema.object(fields, indent: "      "))\n    }"
+            let encrypted = "      \"encryptedFields\": \(Schema.fields(type.encryptedFields)),\n"
+            return "    \"\(name)\": {\n\(type.encryptedFields.isEmpty ? "" : encrypted)"
+                + "      \"fields\": \(Schema.fields(type.fields))\n    }"
         }
         return "{\n  \"formatVersion\": \(Schema.formatVersion),\n"
             + "  \"recordTypes\": \(Schema.object(types, indent: "  "))\n}\n"
+    }
+
+    private static func fields(_ fields: [String: Field]) -> String {
+        let members = fields.sorted { precedesByBytes($0.key, $1.key) }.map { key, field in
+            "        \"\(key)\": { \"type\": \"\(field.type.rawValue)\" }"
+        }
+        return object(members, indent: "      ")
     }
 
     private static func object(_ members: [String], indent: String) -> String {
@@ -43,7 +50,7 @@ extension Schema {
 
     /// A schema from JSON of the form of ``json``; order and white space are free. Total: for anything else an
     /// `invalidArguments` error says what is wrong and in which line. A member that occurs twice, or that this version
-    /// does not know, is wrong too: a misspelt `isEncrypted` must not make a field readable.
+    /// does not know, is wrong too: a misspelt `encryptedFields` must not make a field readable.
     public init(json: String, limits: Limits = .cloudKit) throws(ChangeFeedError) {
         try self.init(json: Data(json.utf8), limits: limits)
     }
@@ -128,23 +135,23 @@ extension Schema: Codable {
     }
 }
 
-extension Schema.Field: Codable {
+extension Schema.RecordType: Codable {
     private enum CodingKeys: String, CodingKey {
-        case isEncrypted
-        case type
+        case encryptedFields
+        case fields
     }
 
-    /// Decodes a field; `isEncrypted` may be missing for false.
+    /// Decodes a record type; `encryptedFields` may be missing for none.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        type = try container.decode(Schema.ValueType.self, forKey: .type)
-        isEncrypted = try container.decodeIfPresent(Bool.self, forKey: .isEncrypted) ?? false
+        fields = try container.decode([String: Schema.Field].self, forKey: .fields)
+        encryptedFields = try container.decodeIfPresent([String: Schema.Field].self, forKey: .encryptedFields) ?? [:]
     }
 
-    /// Encodes a field; `isEncrypted` only if true.
+    /// Encodes a record type; `encryptedFields` only if there are any.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
-        if isEncrypted { try container.encode(true, forKey: .isEncrypted) }
-        try container.encode(type, forKey: .type)
+        if !encryptedFields.isEmpty { try container.encode(encryptedFields, forKey: .encryptedFields) }
+        try container.encode(fields, forKey: .fields)
     }
 }

@@ -49,19 +49,23 @@ struct SchemaReader {
     private mutating func recordTypes() throws(Fault) -> [String: Schema.RecordType] {
         var types: [String: Schema.RecordType] = [:]
         try object { (reader, name) throws(Fault) in
-            types[name] = Schema.RecordType(fields: try reader.recordType())
+            types[name] = try reader.recordType()
         }
         return types
     }
 
-    private mutating func recordType() throws(Fault) -> [String: Schema.Field] {
+    private mutating func recordType() throws(Fault) -> Schema.RecordType {
         var fields: [String: Schema.Field]?
+        var encryptedFields: [String: Schema.Field] = [:]
         try object { (reader, name) throws(Fault) in
-            guard name == "fields" else { throw reader.unknown(name) }
-            fields = try reader.fields()
+            switch name {
+            case "fields": fields = try reader.fields()
+            case "encryptedFields": encryptedFields = try reader.fields()
+            default: throw reader.unknown(name)
+            }
         }
         guard let fields else { throw fault("ends \(place) without \"fields\"") }
-        return fields
+        return Schema.RecordType(fields: fields, encryptedFields: encryptedFields)
     }
 
     private mutating func fields() throws(Fault) -> [String: Schema.Field] {
@@ -72,19 +76,14 @@ struct SchemaReader {
 
     private mutating func field() throws(Fault) -> Schema.Field {
         var type: Schema.ValueType?
-        var isEncrypted = false
         try object { (reader, name) throws(Fault) in
-            switch name {
-            case "isEncrypted": isEncrypted = try reader.bool()
-            case "type":
-                let text = try reader.string()
-                type = Schema.ValueType(rawValue: text)
-                if type == nil { throw reader.fault("has no known type but \"\(shown(text))\" at \(reader.place)") }
-            default: throw reader.unknown(name)
-            }
+            guard name == "type" else { throw reader.unknown(name) }
+            let text = try reader.string()
+            type = Schema.ValueType(rawValue: text)
+            if type == nil { throw reader.fault("has no known type but \"\(shown(text))\" at \(reader.place)") }
         }
         guard let type else { throw fault("ends \(place) without a \"type\"") }
-        return Schema.Field(type, isEncrypted: isEncrypted)
+        return Schema.Field(type)
     }
 
     // MARK: JSON
@@ -123,15 +122,6 @@ struct SchemaReader {
             throw expected("a whole number")
         }
         return number
-    }
-
-    private mutating func bool() throws(Fault) -> Bool {
-        skipSpace()
-        for (word, value) in [("true", true), ("false", false)] where bytes[offset...].starts(with: word.utf8) {
-            offset += word.utf8.count
-            return value
-        }
-        throw expected("true or false")
     }
 
     private mutating func string() throws(Fault) -> String {

@@ -10,15 +10,16 @@ extension Schema {
 
     /// What a schema in development is after a record of the type was saved; nil if the record teaches nothing new.
     ///
-    /// A value of another type than the first, or in the clear where that was encrypted, is an error. What has no
+    /// A value of another type than the first is an error. What has no
     /// type of its own, a cleared field or an empty list, teaches nothing.
     func learning(
         recordType: String, fields: some Sequence<Use>, of recordID: Record.ID? = nil
     ) throws(ChangeFeedError) -> Schema? {
         let known = recordTypes[recordType]
-        var learned: [String: Field] = [:]
+        var learned = RecordType()
         for use in fields {
-            if let field = known?.fields[use.key] ?? learned[use.key] {
+            let present = known?[use.key, isEncrypted: use.isEncrypted]
+            if let field = present ?? learned[use.key, isEncrypted: use.isEncrypted] {
                 try check(use, against: field, recordType: recordType, recordID: recordID)
             } else if let type = try use.value.flatMap({ (value) throws(ChangeFeedError) in
                 try ValueType(of: value, key: use.key, recordID: recordID)
@@ -29,12 +30,15 @@ extension Schema {
                         "The key \"\(use.key)\" of \"\(recordType)\" cannot be encrypted: "
                             + "it has a value of the type \(type.rawValue).", recordID: recordID, rule: "R10")
                 }
-                learned[use.key] = Field(type, isEncrypted: use.isEncrypted)
+                learned[use.key, isEncrypted: use.isEncrypted] = Field(type)
             }
         }
-        if known != nil, learned.isEmpty { return nil }
+        if known != nil, learned == RecordType() { return nil }
         var schema = self
-        schema.recordTypes[recordType, default: RecordType()].fields.merge(learned) { known, _ in known }
+        for (key, isEncrypted, field) in learned.all {
+            schema.recordTypes[recordType, default: RecordType()][key, isEncrypted: isEncrypted] = field
+        }
+        if known == nil, schema.recordTypes[recordType] == nil { schema.recordTypes[recordType] = RecordType() }
         try schema.checkSize()
         return schema
     }
@@ -51,7 +55,7 @@ extension Schema {
                 recordID: recordID, rule: "R5")
         }
         for use in fields {
-            guard let field = known.fields[use.key] else {
+            guard let field = known[use.key, isEncrypted: use.isEncrypted] else {
                 throw ChangeFeedError(
                     .invalidArguments,
                     "The key \"\(shown(use.key))\" of \"\(recordType)\" is not in the schema: "
@@ -64,14 +68,6 @@ extension Schema {
     private func check(
         _ use: Use, against field: Field, recordType: String, recordID: Record.ID?
     ) throws(ChangeFeedError) {
-        guard use.isEncrypted == field.isEncrypted else {
-            throw ChangeFeedError(
-                .invalidArguments,
-                field.isEncrypted
-                    ? "The key \"\(use.key)\" of \"\(recordType)\" is encrypted: set it among the encrypted values."
-                    : "The key \"\(use.key)\" of \"\(recordType)\" is not encrypted and cannot become so: "
-                        + "choose a new key.", recordID: recordID, rule: "R10")
-        }
         guard let value = use.value else { return }
         let type = try ValueType(of: value, key: use.key, recordID: recordID)
         guard type == field.type || type == nil && field.type.isList else {
@@ -92,24 +88,21 @@ extension Schema {
                 merged.recordTypes[name] = type
                 continue
             }
-            for (key, field) in type.fields.sorted(by: { precedesByBytes($0.key, $1.key) }) {
-                if let present = known.fields[key], present != field {
+            for (key, isEncrypted, field) in type.all {
+                if let present = known[key, isEncrypted: isEncrypted], present != field {
                     throw ChangeFeedError(
                         .invalidArguments,
-                        "The schema cannot be deployed: the key \"\(key)\" of \"\(name)\" is \(present.words) and "
-                            + "cannot become \(field.words). Choose another key.",
-                        rule: present.type == field.type ? "R10" : "R5")
+                        "The schema cannot be deployed: the \(isEncrypted ? "encrypted key" : "key") \"\(key)\" of "
+                            + "\"\(name)\" is \(present.type.rawValue) and cannot become \(field.type.rawValue). "
+                            + "Choose another key.",
+                        rule: "R5")
                 }
-                merged.recordTypes[name, default: known].fields[key] = field
+                merged.recordTypes[name, default: known][key, isEncrypted: isEncrypted] = field
             }
         }
         try merged.checkSize()
         return merged
     }
-}
-
-extension Schema.Field {
-    fileprivate var words: String { isEncrypted ? "encrypted \(type.rawValue)" : type.rawValue }
 }
 
 extension Schema.ValueType {

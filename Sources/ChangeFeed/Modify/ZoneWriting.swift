@@ -56,7 +56,7 @@ extension Feed {
     ) throws(ChangeFeedError) -> ZoneRow {
         if let fault = names.fault(inZoneID: zoneID) {
             throw ChangeFeedError(
-                .invalidArguments, "The zone name \"\(zoneID.zoneName.prefix(80))\" \(fault).",
+                .invalidArguments, "The zone name \"\(shown(zoneID.zoneName))\" \(fault).",
                 zoneID: zoneID, rule: "N2")
         }
         if zoneID.isDefault { return try zoneForWriting(zoneID, in: databaseID, date: date, to: store) }
@@ -68,7 +68,7 @@ extension Feed {
             throw ChangeFeedError(
                 .invalidArguments,
                 "A zone of one's own has the owner name \"\(RecordZone.ID.currentUserName)\", "
-                    + "not \"\(zoneID.ownerName)\".",
+                    + "not \"\(shown(zoneID.ownerName))\".",
                 zoneID: zoneID, rule: "N3")
         }
         let previous = try store.zone(zoneID, in: databaseID)

@@ -145,7 +145,18 @@ struct ByteReader {
         return Int(number)
     }
 
+    /// Text. Bytes that are not UTF-8 are refused: mended, they would read like other text.
     mutating func string() throws(MalformedBytes) -> String {
+        let length = try count()
+        guard let string = String(validating: try slice(length), as: UTF8.self) else {
+            throw MalformedBytes(reason: "has text that is not UTF-8")
+        }
+        return string
+    }
+
+    /// Text of bytes that have been checked before.
+    @inline(__always)
+    mutating func checkedString() throws(MalformedBytes) -> String {
         let length = try count()
         return String(decoding: try slice(length), as: UTF8.self)
     }

@@ -3,11 +3,11 @@
 /// | bytes | content |
 /// |---|---|
 /// | 1 | format version |
-/// | 1 | kind: 1 database, 2 zone; plus 16 if a start follows |
+/// | 1 | kind: 1 database, 2 zone; plus 16 if a start follows, plus 32 if a head follows |
 /// | 16 | store |
 /// | 8 | digest of database and, for the zone kind, zone |
-/// | 8 | nonce of the epoch that the later of position and start lies in |
-/// | variable | position, incarnation of the zone (zone kind), start (read under way) |
+/// | 8 | nonce of the epoch that the latest of the positions lies in |
+/// | variable | position, incarnation of the zone (zone kind), start, head (read under way) |
 /// | 8 | check value over all before |
 struct TokenContent: Equatable {
     enum Kind: UInt8 {
@@ -25,14 +25,20 @@ struct TokenContent: Equatable {
     /// Of a zone's first read that has not come so far yet, and of every read of a database that is not finished: where
     /// the read began (sections 6.4, 6.5).
     let start: ChangePosition?
+    /// Of a page that was not the last: the latest event of the feed when the page was made. What stood in the feed
+    /// then is what the reader has seen, so a history without that event is another one, even if it has the position.
+    let head: ChangePosition?
 
     /// The later of position and start: nothing up to here is missing from what the reader has or will get.
     var reach: ChangePosition { max(position, start ?? position) }
+    /// The latest of all positions: the history that the token is of.
+    var latest: ChangePosition { max(reach, head ?? reach) }
 
     private static let formatVersion: UInt8 = 1
     private static let startFlag: UInt8 = 16
-    /// The longest token there is: four fixed parts and three positions of two numbers, ten bytes each at most.
-    private static let maximumLength = 2 + 16 + 8 + 8 + 3 * 20 + 8
+    private static let headFlag: UInt8 = 32
+    /// The longest token there is: fixed parts and four positions of two numbers, ten bytes each at most.
+    private static let maximumLength = 2 + 16 + 8 + 8 + 4 * 20 + 8
 
     /// Names a database, or a zone of it, within its store.
     static func feedDigest(of databaseID: DatabaseID, zone zoneID: RecordZone.ID? = nil) -> UInt64 {
@@ -49,7 +55,8 @@ struct TokenContent: Equatable {
     func encoded() -> [UInt8] {
         var writer = ByteWriter(reserving: 64)
         writer.byte(TokenContent.formatVersion)
-        writer.byte(kind.rawValue | (start == nil ? 0 : TokenContent.startFlag))
+        writer.byte(
+            kind.rawValue | (start == nil ? 0 : TokenContent.startFlag) | (head == nil ? 0 : TokenContent.headFlag))
         writer.word(storeID.high)
         writer.word(storeID.low)
         writer.word(feedDigest)
@@ -57,6 +64,7 @@ struct TokenContent: Equatable {
         writer.write(position)
         if kind == .zone { writer.write(incarnation) }
         if let start { writer.write(start) }
+        if let head { writer.write(head) }
         writer.word(writer.bytes.withUnsafeBytes(TokenContent.check))
         return writer.bytes
     }
@@ -72,7 +80,8 @@ struct TokenContent: Equatable {
             throw MalformedBytes(reason: "has an unknown version")
         }
         let kindAndFlags = try reader.byte()
-        guard let kind = Kind(rawValue: kindAndFlags & ~TokenContent.startFlag) else {
+        let flags = TokenContent.startFlag | TokenContent.headFlag
+        guard let kind = Kind(rawValue: kindAndFlags & ~flags) else {
             throw MalformedBytes(reason: "has an unknown kind")
         }
         self.kind = kind
@@ -84,6 +93,7 @@ struct TokenContent: Equatable {
         position = try reader.position()
         incarnation = kind == .zone ? try reader.position() : .beginning
         start = kindAndFlags & TokenContent.startFlag == 0 ? nil : try reader.position()
+        head = kindAndFlags & TokenContent.headFlag == 0 ? nil : try reader.position()
         let covered = reader.offset
         let check = try reader.word()
         guard reader.isAtEnd else { throw MalformedBytes(reason: "goes on after its end") }
@@ -93,7 +103,7 @@ struct TokenContent: Equatable {
 
     init(
         kind: Kind, storeID: StoreID, feedDigest: UInt64, epoch: UInt64, position: ChangePosition,
-        incarnation: ChangePosition, start: ChangePosition?
+        incarnation: ChangePosition, start: ChangePosition?, head: ChangePosition? = nil
     ) {
         self.kind = kind
         self.storeID = storeID
@@ -102,6 +112,7 @@ struct TokenContent: Equatable {
         self.position = position
         self.incarnation = incarnation
         self.start = start
+        self.head = head
     }
 
     private static func check(_ bytes: UnsafeRawBufferPointer) -> UInt64 {

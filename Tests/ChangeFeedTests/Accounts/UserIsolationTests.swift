@@ -86,7 +86,7 @@ final class UserIsolationTests: XCTestCase {
             await expectError(.invalidArguments, detail: .foreign, zoneID: zoneID, rule: "6.2") {
                 try await bert.recordZoneChanges(inZoneWith: zoneID, since: token)
             }
-            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "M8") {
+            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
                 try await bert.recordZoneChanges(inZoneWith: annasZoneID, since: nil)
             }
             let page = try await bert.recordZoneChanges(inZoneWith: zoneID, since: nil)
@@ -159,7 +159,7 @@ final class UserIsolationTests: XCTestCase {
             await expectError(.invalidArguments, zoneID: annasZoneID, rule: "N3") {
                 try await bert.save(RecordZone(zoneID: annasZoneID))
             }
-            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "M8") {
+            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
                 try await bert.deleteRecordZone(withID: annasZoneID)
             }
             try await bert.deleteRecordZone(withID: zoneID)
@@ -189,7 +189,7 @@ final class UserIsolationTests: XCTestCase {
             XCTAssertEqual(own.recordType, "Ofbert")
             await expectError(.unknownItem, rule: "SB5") { try await bert.subscription(for: "only-anna") }
             await expectError(.unknownItem, rule: "SB5") { try await bert.deleteSubscription(withID: "only-anna") }
-            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "M8") {
+            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
                 try await bert.save(Subscription(subscriptionID: "hers", kind: .recordZone(annasZoneID)))
             }
             try await bert.save(Subscription(subscriptionID: "s", kind: .database))

@@ -138,12 +138,14 @@ final class CipherFailureTests: XCTestCase {
         try await feed.database(of: "bert").save(RecordZone(zoneID: zone))
         let there = try await feed.makeZone("There")
         // Given somebody who can write to the store, and moves a sealed value about
-        let moves: [(what: String, database: DatabaseID, zone: RecordZone.ID, name: String, key: String, opens: Bool)] = [
-            ("back to its place", user, zone, "a", "secret", true), ("another record", user, zone, "b", "secret", false),
-            ("another field", user, zone, "a", "other", false), ("another zone", user, there, "a", "secret", false),
-            ("another user", .private("bert"), zone, "a", "secret", false),
+        typealias Move = (what: String, database: DatabaseID, zone: RecordZone.ID, name: String, key: String)
+        let moves: [Move] = [
+            ("back to its place", user, zone, "a", "secret"), ("another record", user, zone, "b", "secret"),
+            ("another field", user, zone, "a", "other"), ("another zone", user, there, "a", "secret"),
+            ("another user", .private("bert"), zone, "a", "secret"),
         ]
-        for (what, database, target, name, key, opens) in moves {
+        for (what, database, target, name, key) in moves {
+            let opens = what == "back to its place"
             try await feed.store.write { store throws(ChangeFeedError) in
                 guard let from = try store.zone(zone, in: user), let to = try store.zone(target, in: database),
                     case .live(let source) = try store.record(named: "a", in: from.key),

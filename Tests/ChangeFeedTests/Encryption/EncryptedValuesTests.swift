@@ -17,9 +17,9 @@ final class EncryptedValuesTests: XCTestCase {
         XCTAssertEqual(record.changedKeys, ["same"])
         XCTAssertEqual(record.encryptedValues.changedKeys, ["same", "only"])
 
-        try await feed.modify(saving: [record], in: zone)
+        let results = try await feed.modify(saving: [record], in: zone)
 
-        let saved = try await feed.record("a", in: zone)
+        let saved = try results.saves[0].result.get()
         XCTAssertEqual(saved["same"], "plain")
         XCTAssertEqual(saved.encryptedValues["same"], 7)
         XCTAssertEqual(saved.allKeys, ["same"])
@@ -34,9 +34,9 @@ final class EncryptedValuesTests: XCTestCase {
         var record = Feed.note("a", in: zone)
         record["same"] = "plain"
         record.encryptedValues["same"] = "secret"
-        try await feed.modify(saving: [record], in: zone)
+        let results = try await feed.modify(saving: [record], in: zone)
 
-        var saved = try await feed.record("a", in: zone)
+        var saved = try results.saves[0].result.get()
         saved["same"] = RecordValue?.none
         try await feed.modify(saving: [saved], in: zone)
         saved = try await feed.record("a", in: zone)

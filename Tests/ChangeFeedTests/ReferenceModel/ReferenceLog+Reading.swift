@@ -10,8 +10,15 @@ extension ReferenceLog {
         var position: Int
         /// Where a read began that is not done: a zone's first read, or any of a database.
         var start: Int?
-        /// The serial at the furthest place that the reader knows of: another there is another history.
-        var seal: Int
+        /// The place of the latest event of the zone or database when the token was given, and the serial there:
+        /// another serial there is another history. The token's own position would not do. A record that a later
+        /// event had moved behind the page was not in it; put back to before that event, it is where the token has
+        /// passed already.
+        var seen = 0
+        var seal = 0
+        /// As `seen` and `seal`, of all zones and databases.
+        var given = 0
+        var givenSeal = 0
 
         var reach: Int { max(position, start ?? 0) }
     }
@@ -45,16 +52,20 @@ extension ReferenceLog {
         fileprivate var incarnation: Int?
         fileprivate var start: Int?
         fileprivate var end: Int
-        /// Whether the feed may also say that the token has expired: a deletion was discarded that the reader was told
-        /// of by an earlier page of the same read, which the rules leave open.
-        var mayHaveExpired = false
+        /// What the feed may also say of the token, where the rules leave it open. `expired`: a deletion was discarded
+        /// that the reader was told of by an earlier page of the same read. `historyReset`: the token was given in a
+        /// history that is no more, but what it was asked for was the same in that.
+        var mayBe: Set<ChangeFeedError.Detail> = []
 
         /// The token of a page with so many of the items.
         func token(after count: Int, in log: ReferenceLog) -> Token {
             let position = count < items.count ? items[count - 1].position : end
-            var token = Token(incarnation: incarnation, position: position, start: nil, seal: 0)
+            var token = Token(incarnation: incarnation, position: position)
             if let start, position < start || incarnation == nil && count < items.count { token.start = start }
-            token.seal = token.reach == 0 ? 0 : log.entry(at: token.reach).serial
+            token.seen = end
+            token.seal = end == 0 ? 0 : log.entry(at: end).serial
+            token.given = log.entries.count
+            token.givenSeal = log.entries.last?.serial ?? 0
             return token
         }
     }
@@ -73,9 +84,17 @@ extension ReferenceLog {
     }
 
     private func isOfThisHistory(_ token: Token) -> Bool {
-        if flaw == .restoresAreForgotten { return token.reach <= entries.count }
-        if token.reach == 0 { return true }
-        return token.reach <= entries.count && entry(at: token.reach).serial == token.seal
+        flaw == .restoresAreForgotten || has(token.seal, at: token.seen)
+    }
+
+    private func has(_ serial: Int, at position: Int) -> Bool {
+        position == 0 || position <= entries.count && entry(at: position).serial == serial
+    }
+
+    /// What the feed may also say of a token that is good.
+    private func openQuestions(_ token: Token?) -> Set<ChangeFeedError.Detail> {
+        guard let token, !has(token.givenSeal, at: token.given) else { return [] }
+        return [.historyReset]
     }
 
     func zoneChanges(in zone: Zone, since token: Token?) throws(Refusal) -> Answer<Item> {
@@ -105,7 +124,8 @@ extension ReferenceLog {
             }
         }
         return Answer(
-            items: items, incarnation: state.incarnation, start: start, end: max(after, state.lastPosition))
+            items: items, incarnation: state.incarnation, start: start, end: max(after, state.lastPosition),
+            mayBe: openQuestions(token))
     }
 
     /// The latest deletion of the zone's present life that was discarded, whatever became of its record since.
@@ -153,6 +173,7 @@ extension ReferenceLog {
         }
         items.sort { $0.position < $1.position }
         return Answer(
-            items: items, incarnation: nil, start: start, end: max(after, head), mayHaveExpired: start < horizon)
+            items: items, incarnation: nil, start: start, end: max(after, head),
+            mayBe: openQuestions(token).union(start < horizon ? [.expired] : []))
     }
 }

@@ -12,12 +12,12 @@ extension ReferenceRun {
         }
     }
 
-    private func randomLimit() -> Int? {
+    func randomLimit() -> Int? {
         [nil, 0, 1, 2, 3, 7, 200].randomElement(using: &random) ?? nil
     }
 
     /// Whether there is more. A follower that is told that its token expired drops all it has.
-    private func readPage(of index: Int, limit: Int?) async throws -> Bool {
+    func readPage(of index: Int, limit: Int?) async throws -> Bool {
         let (zone, token) = (followers[index].zone, followers[index].token)
         note("follower \(index) reads \(limit ?? 0)\(token == nil ? " from the beginning" : "").")
         guard let page = try await page(of: zone, since: token, limit: limit) else {
@@ -59,6 +59,9 @@ extension ReferenceRun {
                 .recordZoneChanges(inZoneWith: zoneID(zone), since: token?.real, resultsLimit: limit)
         } catch {
             count("\(error.code) \(error.detail?.rawValue ?? "")")
+            if case .success(let answer) = expected, let detail = error.detail, answer.mayBe.contains(detail) {
+                return nil
+            }
             guard case .failure(let refusal) = expected else {
                 throw Disagreement(description: "reading \(zone): \(error), expected \(expected)")
             }
@@ -143,81 +146,13 @@ extension ReferenceRun {
         try expect(
             record.recordID == recordID(number, in: zone) && fields == version.fields
                 && record.parent.map { self.number(of: $0.recordID) } == version.parent,
-            "\(record.recordID) with \(fields) under \(String(describing: record.parent?.recordID)), expected \(version)")
+            "\(record.recordID) with \(fields) under \(String(describing: record.parent?.recordID)), expected \(version)"
+        )
         try expect(record.recordChangeTag == tags[version.serial], "\(record.recordID) has another tag")
         try expect(
             record.creationDate == version.creationDate,
             "\(record.recordID) was created \(String(describing: record.creationDate)), not \(version.creationDate)")
         try expect(record.changedKeys.isEmpty, "\(record.recordID) has changed keys, \(record.changedKeys)")
-    }
-
-    // MARK: Pages of a database
-
-    func readDatabase(_ index: Int) async throws {
-        for _ in 1...Int.random(in: 1...3, using: &random) {
-            if try await !readDatabasePage(of: index, limit: randomLimit()) { return }
-        }
-    }
-
-    private func readDatabasePage(of index: Int, limit: Int?) async throws -> Bool {
-        let (user, token) = (databaseFollowers[index].user, databaseFollowers[index].token)
-        note("database follower \(index) reads \(limit ?? 0)\(token == nil ? " from the beginning" : "").")
-        guard let page = try await databasePage(of: user, since: token, limit: limit) else {
-            databaseFollowers[index] = DatabaseFollower(user: user)
-            return false
-        }
-        for item in page.items {
-            if item.deletion != nil { databaseFollowers[index].zones.remove(item.zone) }
-            if item.isModified { databaseFollowers[index].zones.insert(item.zone) }
-        }
-        databaseFollowers[index].token = (page.real.changeToken, page.token)
-        return page.real.moreComing
-    }
-
-    struct DatabasePage {
-        let real: DatabaseChanges
-        let items: [ReferenceLog.ZoneItem]
-        let token: ReferenceLog.Token
-    }
-
-    private func databasePage(
-        of user: Int, since token: (real: DatabaseChangeToken, reference: ReferenceLog.Token)?, limit: Int?
-    ) async throws -> DatabasePage? {
-        let expected: Result<ReferenceLog.Answer<ReferenceLog.ZoneItem>, ReferenceLog.Refusal>
-        do throws(ReferenceLog.Refusal) {
-            expected = .success(try log.databaseChanges(of: user, since: token?.reference))
-        } catch {
-            expected = .failure(error)
-        }
-        let real: DatabaseChanges
-        do throws(ChangeFeedError) {
-            real = try await database(of: user).databaseChanges(since: token?.real, resultsLimit: limit)
-        } catch {
-            count("database: \(error.code) \(error.detail?.rawValue ?? "")")
-            if case .success(let answer) = expected, answer.mayHaveExpired, error.detail == .expired { return nil }
-            guard case .failure(let refusal) = expected else {
-                throw Disagreement(description: "reading user \(user): \(error), expected \(expected)")
-            }
-            try expect(refusal == .init(code: error.code, detail: error.detail), "\(error), expected \(refusal)")
-            return nil
-        }
-        guard case .success(let answer) = expected else {
-            throw Disagreement(description: "reading user \(user): \(real.story), expected \(expected)")
-        }
-        let most = min(limit.flatMap { $0 == 0 ? nil : $0 } ?? .max, settings.resultsPerPage)
-        let items = answer.items.prefix(most).map(\.item)
-        let words = items.flatMap { item in
-            (item.deletion.map { ["-\(zoneID(item.zone).zoneName) (\($0))"] } ?? [])
-                + (item.isModified ? ["+\(zoneID(item.zone).zoneName)"] : [])
-        }
-        try expect(real.story == words, "\(real.story), expected \(words)")
-        try expect(real.moreComing == (items.count < answer.items.count), "moreComing is \(real.moreComing)")
-        let page = DatabasePage(real: real, items: items, token: answer.token(after: items.count, in: log))
-        if chance(40) {
-            oldDatabaseTokens.append((user, real.changeToken, page.token))
-            if oldDatabaseTokens.count > 40 { oldDatabaseTokens.remove(at: Int.random(in: 0..<40, using: &random)) }
-        }
-        return page
     }
 
     // MARK: Old tokens and lookups
@@ -238,7 +173,7 @@ extension ReferenceRun {
         try await compareLookups(in: zone)
     }
 
-    private func compareLookups(in zone: Zone) async throws {
+    func compareLookups(in zone: Zone) async throws {
         let ids = (0..<ReferenceRun.recordCount).map { recordID($0, in: zone) }
         let results = try await database(of: zone.user).records(for: ids)
         let state = log.state(of: zone)
@@ -250,47 +185,9 @@ extension ReferenceRun {
                 let code = log.absence(of: state)?.code ?? .unknownItem
                 try expect(error.code == code, "looking up \(id): \(error), expected \(code)")
             case (let result, let version):
-                throw Disagreement(
-                    description: "looking up \(id): \(String(describing: result)), expected \(String(describing: version))")
+                let (result, version) = (String(describing: result), String(describing: version))
+                throw Disagreement(description: "looking up \(id): \(result), expected \(version)")
             }
-        }
-    }
-
-    // MARK: The end
-
-    /// At the end each follower has what the server has.
-    func finish() async throws {
-        note("finish.")
-        for zone in ReferenceRun.zones { try await compareLookups(in: zone) }
-        for index in followers.indices {
-            var pages = 0
-            while true {
-                pages += 1
-                try expect(pages < 1_000, "follower \(index) reads for ever")
-                let before = followers[index].token?.real
-                if try await readPage(of: index, limit: 3) { continue }
-                // Dropped: once more from the beginning, unless there is no zone
-                if followers[index].token?.real == nil, before != nil { continue }
-                break
-            }
-            let state = log.state(of: followers[index].zone)
-            guard state.incarnation != nil else { continue }
-            let expected = log.living(in: state).mapValues(\.serial)
-            try expect(followers[index].copy == expected, "follower \(index) has \(followers[index].copy), not \(expected)")
-        }
-        for index in databaseFollowers.indices {
-            while true {
-                let before = databaseFollowers[index].token?.real
-                if try await readDatabasePage(of: index, limit: 1) { continue }
-                if databaseFollowers[index].token?.real == nil, before != nil { continue }
-                break
-            }
-            let living = ReferenceRun.zones.filter { zone in
-                zone.user == databaseFollowers[index].user && !zone.isDefault && log.state(of: zone).incarnation != nil
-            }
-            try expect(
-                databaseFollowers[index].zones == Set(living),
-                "database follower \(index) has \(databaseFollowers[index].zones), not \(living)")
         }
     }
 }

@@ -76,7 +76,8 @@ extension ReferenceRun {
                 if !stored.contains(record) { records.insert(log.entry(at: position).serial) }
             }
             try expect(
-                stored.count <= log.tombstones(in: state).count, "the store has tombstones that nothing left, \(stored)")
+                stored.count <= log.tombstones(in: state).count, "the store has tombstones that nothing left, \(stored)"
+            )
             if let end = log.toldEnd(of: state), !left.zones.contains(zone) { zones.insert(log.entry(at: end).serial) }
         }
         count("compacted \(!records.isEmpty) \(!zones.isEmpty)")

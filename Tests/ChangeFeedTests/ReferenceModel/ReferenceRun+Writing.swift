@@ -5,7 +5,8 @@ import Foundation
 extension ReferenceRun {
     func modify() async throws {
         var request = ReferenceLog.Request()
-        request.policy = [.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys]
+        request.policy =
+            [.ifServerRecordUnchanged, .ifServerRecordUnchanged, .changedKeys, .allKeys]
             .randomElement(using: &random) ?? .changedKeys
         request.isAtomic = chance(60)
         request.marker = chance(30) ? "marker \(counts["request", default: 0])" : nil
@@ -27,7 +28,8 @@ extension ReferenceRun {
             for number in numbers.prefix(chance(50) ? Int.random(in: 0...3, using: &random) : 0) {
                 var deletion = ReferenceLog.Deletion(record: number)
                 var tag: String?
-                if chance(30), let known = held.last(where: { $0.zone == zone && $0.number == number }) {
+                let versions = held.filter { $0.zone == zone && $0.number == number }
+                if chance(40), let known = chance(50) ? versions.last : versions.randomElement(using: &random) {
                     deletion.known = known.version.serial
                     tag = known.record.recordChangeTag
                 }
@@ -39,7 +41,8 @@ extension ReferenceRun {
         count("request")
 
         let results = try await database(of: user).modifyRecords(real)
-        note("modify \(request.policy)\(request.isAtomic ? "" : " not atomically"): \(results.story.joined(separator: ", ")).")
+        let manner = "\(request.policy)\(request.isAtomic ? "" : " not atomically")"
+        note("modify \(manner): \(results.story.joined(separator: ", ")).")
         let told = try await tombstones()
         let expected = try log.modify(request, date: feed.clock.now) { zone, cascaded in
             let order = (told.records[zone] ?? []).filter(cascaded.contains)
@@ -50,7 +53,8 @@ extension ReferenceRun {
     }
 
     private func compare(
-        _ results: RecordModifyResults, with expected: (saves: [ReferenceLog.Outcome], deletions: [ReferenceLog.Outcome]),
+        _ results: RecordModifyResults,
+        with expected: (saves: [ReferenceLog.Outcome], deletions: [ReferenceLog.Outcome]),
         _ request: ReferenceLog.Request
     ) throws {
         try expect(
@@ -132,7 +136,9 @@ extension ReferenceRun {
         for key in ["owner", "second"] where chance(18) {
             set(key, chance(75) ? .owner(Int.random(in: 0..<ReferenceRun.recordCount, using: &random)) : nil)
         }
-        if chance(15) { set("link", chance(70) ? .link(Int.random(in: 0..<ReferenceRun.recordCount, using: &random)) : nil) }
+        if chance(15) {
+            set("link", chance(70) ? .link(Int.random(in: 0..<ReferenceRun.recordCount, using: &random)) : nil)
+        }
         if chance(30) {
             let parent = chance(60) ? Int.random(in: 0..<ReferenceRun.recordCount, using: &random) : nil
             save.parent = .some(parent)
@@ -157,7 +163,8 @@ extension ReferenceRun {
             log.create(zone, date: feed.clock.now)
             return
         }
-        let reason = [DatabaseChanges.Deletion.Reason.deleted, .purged, .encryptedDataReset]
+        let reason =
+            [DatabaseChanges.Deletion.Reason.deleted, .purged, .encryptedDataReset]
             .randomElement(using: &random) ?? .deleted
         note("end zone \(zone.name) (\(reason)).")
         count("zone \(reason)")

@@ -112,7 +112,8 @@ final class ReferenceRun {
             try await finish()
         } catch let disagreement as Disagreement {
             throw Disagreement(
-                description: "\(disagreement)\nReproduce with ReferenceRun.Settings(seed: \(settings.seed)): \(settings)\n"
+                description: "\(disagreement)\n"
+                    + "Reproduce with ReferenceRun.Settings(seed: \(settings.seed)): \(settings)\n"
                     + "The last steps: " + story.suffix(30).joined(separator: " "))
         }
     }

@@ -168,7 +168,9 @@ final class ChildrenTests: XCTestCase {
         let feed = FeedFixture()
         let zone = try await feed.makeZone()
         // Given a tree of three to a parent, the last child first
-        let tree = (0..<300).reversed().map { Feed.note("r\($0)", in: zone, parent: $0 == 0 ? nil : "r\(($0 - 1) / 3)") }
+        let tree = (0..<300).reversed().map { number in
+            Feed.note("r\(number)", in: zone, parent: number == 0 ? nil : "r\((number - 1) / 3)")
+        }
 
         let results = try await feed.modify(saving: tree, in: zone)
 

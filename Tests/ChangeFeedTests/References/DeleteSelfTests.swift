@@ -11,7 +11,8 @@ final class DeleteSelfTests: XCTestCase {
         let zone = try await feed.makeZone()
         // Given a list, an item that belongs to it, and one that does not
         try await feed.modify(saving: [Feed.note("list", in: zone)], in: zone)
-        try await feed.modify(saving: [Feed.note("item", in: zone, owner: "list"), Feed.note("other", in: zone)], in: zone)
+        try await feed.modify(
+            saving: [Feed.note("item", in: zone, owner: "list"), Feed.note("other", in: zone)], in: zone)
         let token = try await feed.token(of: zone)
         let item = try await feed.record("item", in: zone)
 

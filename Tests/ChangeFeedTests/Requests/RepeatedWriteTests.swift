@@ -47,7 +47,9 @@ final class RepeatedWriteTests: XCTestCase {
     }
 
     func test6_13_6_theOutcomeIsKeptAsLongAsThePolicySays() async throws {
-        let feed = FeedFixture { $0.retention = RetentionPolicy(maximumAge: .seconds(1_000), maximumTombstonesPerZone: nil) }
+        let feed = FeedFixture {
+            $0.retention = RetentionPolicy(maximumAge: .seconds(1_000), maximumTombstonesPerZone: nil)
+        }
         let zone = try await feed.makeZone()
         let request = RecordModifyRequest(saving: [Feed.note("a", in: zone)], requestID: "one")
         _ = try await feed.database.modifyRecords(request)

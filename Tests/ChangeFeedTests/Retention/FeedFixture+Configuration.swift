@@ -32,5 +32,26 @@ extension FeedFixture {
         return try await store.snapshot()
     }
 
+    /// What a compaction to its end discards, in all its steps together.
+    struct Discarded {
+        var recordTombstones = 0
+        var zoneTombstones = 0
+        var total = 0
+    }
+
+    /// Compaction, step by step, until it says that it is complete.
+    func compact(before bound: CompactionBound = .policy, stepBudget: Int = 20) async throws -> Discarded {
+        var discarded = Discarded()
+        for _ in 0..<10_000 {
+            let step = try await container.compact(before: bound, stepBudget: stepBudget)
+            discarded.recordTombstones += step.recordTombstones
+            discarded.zoneTombstones += step.zoneTombstones
+            discarded.total += step.total
+            if step.isComplete { return discarded }
+        }
+        throw EndlessCompaction()
+    }
+
+    private struct EndlessCompaction: Error {}
     private struct NoSnapshots: Error {}
 }

@@ -39,6 +39,42 @@ final class SnapshotTests: XCTestCase {
         }
     }
 
+    func test6_6_aPageGivenAfterTheSnapshotExpiresThoughItEndsBeforeIt() async throws {
+        let feed = FeedFixture()
+        let zone = try await feed.makeZone()
+        let token = try await feed.token(of: zone)
+        // Given three records at the time of the snapshot, the first of which is rewritten afterwards
+        for name in ["a", "b", "c"] { try await feed.save(name, in: zone) }
+        let snapshot = try await feed.snapshot()
+        try await feed.save("a", title: "lost", in: zone)
+        // And a device that has read the first page only, in which `a` is not: it comes later now
+        let first = try await feed.database.recordZoneChanges(inZoneWith: zone, since: token, resultsLimit: 1)
+        XCTAssertEqual(first.story, ["+b"])
+
+        try await feed.container.restoreFromSnapshot(snapshot)
+
+        // Then the device is not left without `a`, which is before `b` again
+        await expectError(.changeTokenExpired, detail: .historyReset, zoneID: zone, rule: "6.1.5") {
+            try await feed.database.recordZoneChanges(inZoneWith: zone, since: first.changeToken)
+        }
+    }
+
+    func test6_6_aDatabasePageGivenAfterTheSnapshotExpiresThoughItEndsBeforeIt() async throws {
+        let feed = FeedFixture()
+        let token = try await feed.databaseToken()
+        for name in ["A", "B", "C"] { try await feed.makeZone(name) }
+        let snapshot = try await feed.snapshot()
+        try await feed.save("lost", in: RecordZone.ID(zoneName: "A"))
+        let first = try await feed.database.databaseChanges(since: token, resultsLimit: 1)
+        XCTAssertEqual(first.story, ["+B"])
+
+        try await feed.container.restoreFromSnapshot(snapshot)
+
+        await expectError(.changeTokenExpired, detail: .historyReset, rule: "6.1.5") {
+            try await feed.database.databaseChanges(since: first.changeToken)
+        }
+    }
+
     func test6_6_tagsNeverRepeatThroughAnyNumberOfRestores() async throws {
         let feed = FeedFixture()
         let zone = try await feed.makeZone()

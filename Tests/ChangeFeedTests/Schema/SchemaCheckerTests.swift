@@ -65,9 +65,13 @@ final class SchemaCheckerTests: XCTestCase {
         var secret = record([("title", "x")])
         secret.encryptedValues["diary"] = "dear"
         for _ in 0..<2 { try checker.check(secret) }
-        XCTAssertEqual(checker.schema.recordTypes["Note"]?.fields["diary"], .init(.string, isEncrypted: true))
-        XCTAssertThrowsError(try checker.check(record([("diary", "x")]))) { error in
-            XCTAssertEqual((error as? ChangeFeedError)?.rule, "R10")
+        XCTAssertEqual(checker.schema.recordTypes["Note"]?.encryptedFields["diary"], .init(.string))
+        XCTAssertNil(checker.schema.recordTypes["Note"]?.fields["diary"])
+        for _ in 0..<2 { try checker.check(record([("diary", 1)])) }
+        XCTAssertEqual(checker.schema.recordTypes["Note"]?.fields["diary"], .init(.int64))
+        secret.encryptedValues["diary"] = 1
+        XCTAssertThrowsError(try checker.check(secret)) { error in
+            XCTAssertEqual((error as? ChangeFeedError)?.rule, "R5")
         }
     }
 

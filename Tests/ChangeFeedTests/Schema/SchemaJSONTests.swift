@@ -12,8 +12,10 @@ final class SchemaJSONTests: XCTestCase {
               "fields": {}
             },
             "Note": {
+              "encryptedFields": {
+                "diary": { "type": "STRING" }
+              },
               "fields": {
-                "diary": { "isEncrypted": true, "type": "STRING" },
                 "tags": { "type": "STRING_LIST" },
                 "title": { "type": "STRING" }
               }
@@ -25,9 +27,9 @@ final class SchemaJSONTests: XCTestCase {
 
     private func schema() throws -> Schema {
         try Schema(recordTypes: [
-            "Note": .init(fields: [
-                "title": .init(.string), "tags": .init(.stringList), "diary": .init(.string, isEncrypted: true),
-            ]),
+            "Note": .init(
+                fields: ["title": .init(.string), "tags": .init(.stringList)],
+                encryptedFields: ["diary": .init(.string)]),
             "Empty": .init(),
         ])
     }
@@ -41,20 +43,20 @@ final class SchemaJSONTests: XCTestCase {
         XCTAssertEqual(try Schema(json: text), try schema())
         XCTAssertEqual(try Schema(json: Schema().json), Schema())
         XCTAssertEqual(try Schema(encoded: schema().encoded), try schema())
+        func fields(_ types: [Schema.ValueType]) -> [String: Schema.Field] {
+            Dictionary(uniqueKeysWithValues: types.map { ($0.rawValue, .init($0)) })
+        }
+        let types = Schema.ValueType.allCases
         let all = try Schema(recordTypes: [
-            "All": .init(
-                fields: Dictionary(
-                    uniqueKeysWithValues: Schema.ValueType.allCases.map {
-                        ($0.rawValue, .init($0, isEncrypted: $0.canBeEncrypted))
-                    }))
+            "All": .init(fields: fields(types), encryptedFields: fields(types.filter(\.canBeEncrypted)))
         ])
         XCTAssertEqual(try Schema(json: all.json), all)
     }
 
     func testR5_orderSpaceAndEscapesAreFree() throws {
         let free = #"""
-            {"recordTypes":{"\u004eote":{"fields":{"title":{"type":"STRING","isEncrypted":false},
-            "diary":{"type":"STRING","isEncrypted":true} , "tags":{"type":"STRING_LIST"}}},"Empty":{"fields":{}}},
+            {"recordTypes":{"\u004eote":{"fields":{"title":{"type":"STRING"},
+            "tags":{"type":"STRING_LIST"}} , "encryptedFields":{"diary":{"type":"STRING"}}},"Empty":{"fields":{}}},
             "formatVersion":1}
             """#
         XCTAssertEqual(try Schema(json: free), try schema())
@@ -79,31 +81,30 @@ final class SchemaJSONTests: XCTestCase {
             ("{}", ["formatVersion"]),
             ("{\"formatVersion\": 1}", ["recordTypes"]),
             ("{\"recordTypes\": {}}", ["formatVersion"]),
-            (text + "x", ["line 16", "after the end"]),
+            (text + "x", ["line 18", "after the end"]),
             (replacing(": 1", ": 2"), ["line 2", "version 2", "reads 1"]),
             (replacing(": 1", ": 1.5"), ["line 2"]),
             (replacing(": 1", ": 1e0"), ["line 2", "whole number"]),
             (replacing(": 1", ": 01"), ["line 2", "whole number"]),
             (replacing(": 1", ": 99999999999999999999"), ["line 2", "whole number"]),
             (replacing(": 1", ": \"1\""), ["line 2", "whole number"]),
-            (replacing("\"STRING_LIST\"", "\"STRINGS\""), ["line 10", "STRINGS", "recordTypes.Note.fields.tags.type"]),
-            (replacing("\"STRING_LIST\"", "7"), ["line 10", "a string", "recordTypes.Note.fields.tags.type"]),
-            (replacing("isEncrypted", "isEncripted"), ["line 9", "isEncripted", "recordTypes.Note.fields.diary"]),
-            (replacing("true", "1"), ["line 9", "true or false"]),
-            (replacing("{ \"type\": \"STRING_LIST\" }", "{}"), ["line 10", "type", "recordTypes.Note.fields.tags"]),
-            (replacing("{ \"type\": \"STRING_LIST\" }", "null"), ["line 10", "an object"]),
-            (replacing("\"title\"", "\"tags\""), ["line 11", "\"tags\" a second time", "recordTypes.Note.fields"]),
+            (replacing("\"STRING_LIST\"", "\"STRINGS\""), ["line 12", "STRINGS", "recordTypes.Note.fields.tags.type"]),
+            (replacing("\"STRING_LIST\"", "7"), ["line 12", "a string", "recordTypes.Note.fields.tags.type"]),
+            (replacing("encryptedFields", "encriptedFields"), ["line 8", "encriptedFields", "recordTypes.Note"]),
+            (replacing("{ \"type\": \"STRING_LIST\" }", "{}"), ["line 12", "type", "recordTypes.Note.fields.tags"]),
+            (replacing("{ \"type\": \"STRING_LIST\" }", "null"), ["line 12", "an object"]),
+            (replacing("\"title\"", "\"tags\""), ["line 13", "\"tags\" a second time", "recordTypes.Note.fields"]),
             (replacing("\"Note\"", "\"Empty\""), ["line 7", "\"Empty\" a second time"]),
             (replacing("\"type\": \"STRING_LIST\"", "\"type\": \"STRING\", \"type\": \"STRING\""), ["a second time"]),
             (replacing("\"title\"", "\"ti tle\""), ["ti tle", "\"Note\""]),
             (replacing("\"Note\"", "\"_Note\""), ["_Note", "begin with a letter"]),
             (replacing("\"title\"", "\"\""), ["is empty"]),
-            (replacing("\"title\"", "\"\\ud800\""), ["line 11", "escape"]),
-            (replacing("\"title\"", "\"\\u+123\""), ["line 11", "escape"]),
-            (replacing("\"title\"", "\"\\x\""), ["line 11", "escape"]),
-            (replacing("\"title\"", "\"title"), ["line 11"]),
-            (replacing("\"STRING_LIST\" },", "\"STRING_LIST\" }"), ["line 11", "\",\" or \"}\""]),
-            (replacing("\"type\": \"STRING_LIST\"", "\"isEncrypted\": true, \"type\": \"ASSET\""), ["tags", "ASSET"]),
+            (replacing("\"title\"", "\"\\ud800\""), ["line 13", "escape"]),
+            (replacing("\"title\"", "\"\\u+123\""), ["line 13", "escape"]),
+            (replacing("\"title\"", "\"\\x\""), ["line 13", "escape"]),
+            (replacing("\"title\"", "\"title"), ["line 13"]),
+            (replacing("\"STRING_LIST\" },", "\"STRING_LIST\" }"), ["line 13", "\",\" or \"}\""]),
+            (replacing("\"diary\": { \"type\": \"STRING\"", "\"diary\": { \"type\": \"ASSET\""), ["diary", "ASSET"]),
         ]
         for (json, parts) in cases {
             XCTAssertThrowsError(try Schema(json: json), json) { error in

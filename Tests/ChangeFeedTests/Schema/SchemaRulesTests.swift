@@ -10,8 +10,10 @@ final class SchemaRulesTests: XCTestCase {
         Schema.Use(key: key, isEncrypted: encrypted, value: value)
     }
 
-    private func note(_ fields: [String: Schema.Field]) throws -> Schema {
-        try Schema(recordTypes: ["Note": .init(fields: fields)])
+    private func note(
+        _ fields: [String: Schema.Field], encrypted: [String: Schema.Field] = [:]
+    ) throws -> Schema {
+        try Schema(recordTypes: ["Note": .init(fields: fields, encryptedFields: encrypted)])
     }
 
     private func expect(
@@ -56,9 +58,8 @@ final class SchemaRulesTests: XCTestCase {
             recordType: "Note", fields: [use("title", "x"), use("tags", ["a"]), use("secret", 1, encrypted: true)])
         XCTAssertEqual(
             learned,
-            try note([
-                "title": .init(.string), "tags": .init(.stringList), "secret": .init(.int64, isEncrypted: true),
-            ]))
+            try note(
+                ["title": .init(.string), "tags": .init(.stringList)], encrypted: ["secret": .init(.int64)]))
         XCTAssertEqual(
             try Schema().learning(recordType: "Empty", fields: [])?.recordTypes, ["Empty": .init()],
             "a type without fields is a type")
@@ -132,17 +133,16 @@ final class SchemaRulesTests: XCTestCase {
         }
     }
 
-    func testR10_aKeyIsPlainOrEncryptedForGood() throws {
-        let schema = try note(["open": .init(.string), "secret": .init(.string, isEncrypted: true)])
-        expect("R10", naming: ["\"secret\""]) { () throws(ChangeFeedError) in
-            try schema.learning(recordType: "Note", fields: [self.use("secret", "x")])
+    func testR10_theKeySpacesAreApart() throws {
+        let schema = try note(["key": .init(.string)])
+        let learned = try schema.learning(
+            recordType: "Note", fields: [use("key", "x"), use("key", 1, encrypted: true)])
+        XCTAssertEqual(learned, try note(["key": .init(.string)], encrypted: ["key": .init(.int64)]))
+        expect("R5", naming: ["STRING", "INT64"]) { () throws(ChangeFeedError) in
+            try learned?.check(recordType: "Note", fields: [self.use("key", "x", encrypted: true)])
         }
-        expect("R10", naming: ["\"open\""]) { () throws(ChangeFeedError) in
-            try schema.check(recordType: "Note", fields: [self.use("open", "x", encrypted: true)])
-        }
-        expect("R10", naming: ["\"both\""]) { () throws(ChangeFeedError) in
-            try schema.learning(
-                recordType: "Note", fields: [self.use("both", "x"), self.use("both", "x", encrypted: true)])
+        expect("R5", naming: ["\"key\""]) { () throws(ChangeFeedError) in
+            try schema.check(recordType: "Note", fields: [self.use("key", "x", encrypted: true)])
         }
     }
 
@@ -152,7 +152,7 @@ final class SchemaRulesTests: XCTestCase {
                 try Schema().learning(recordType: "Note", fields: [self.use("key", value, encrypted: true)])
             }
         }
-        XCTAssertThrowsError(try note(["key": .init(.asset, isEncrypted: true)]))
+        XCTAssertThrowsError(try note([:], encrypted: ["key": .init(.asset)]))
     }
 
     func testR5_deployingOnlyAdds() throws {
@@ -178,9 +178,11 @@ final class SchemaRulesTests: XCTestCase {
         expect("R5", naming: ["\"key\"", "\"Note\"", "STRING", "INT64"]) { () throws(ChangeFeedError) in
             try schema.merging(Schema(recordTypes: ["Note": .init(fields: ["key": .init(.int64)])]))
         }
-        expect("R10", naming: ["\"key\"", "encrypted STRING"]) { () throws(ChangeFeedError) in
-            try schema.merging(
-                Schema(recordTypes: ["Note": .init(fields: ["key": .init(.string, isEncrypted: true)])]))
+        let encrypted = try note([:], encrypted: ["key": .init(.string)])
+        XCTAssertEqual(
+            try schema.merging(encrypted), try note(["key": .init(.string)], encrypted: ["key": .init(.string)]))
+        expect("R5", naming: ["encrypted key \"key\"", "DOUBLE"]) { () throws(ChangeFeedError) in
+            try encrypted.merging(Schema(recordTypes: ["Note": .init(encryptedFields: ["key": .init(.double)])]))
         }
     }
 

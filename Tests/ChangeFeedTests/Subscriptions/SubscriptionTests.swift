@@ -63,7 +63,7 @@ final class SubscriptionTests: XCTestCase {
     func testSB1_aZoneSubscriptionNeedsItsZone() async throws {
         try await forEachStore { feed in
             let zoneID = RecordZone.ID(zoneName: "Nowhere")
-            await expectError(.zoneNotFound, zoneID: zoneID, rule: "M8") {
+            await expectError(.zoneNotFound, zoneID: zoneID, rule: "FD8") {
                 try await feed.database.save(Subscription(subscriptionID: "s", kind: .recordZone(zoneID)))
             }
             let there = try await feed.database.allSubscriptions()
