@@ -23,7 +23,8 @@ extension Feed {
     /// Whether the history that a token names is still this store's, and nothing has been discarded of what its reader
     /// has to learn, which is what was deleted after `start`.
     func checkHistory(
-        _ content: TokenContent, from start: ChangePosition, horizon: ChangePosition, zoneID: RecordZone.ID?, in store: any StoreReader
+        _ content: TokenContent, from start: ChangePosition, horizon: ChangePosition, zoneID: RecordZone.ID?,
+        in store: any StoreReader
     ) throws(ChangeFeedError) {
         guard try isOfThisHistory(content, in: store) else {
             throw expired(

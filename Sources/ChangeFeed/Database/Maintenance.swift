@@ -9,11 +9,10 @@
 extension Container {
     /// Discards history in one step of bounded work (section 6.6).
     ///
-    /// A step discards at most `stepBudget` things, looking at a zone included, in one transaction, and makes progress
-    /// on every kind of garbage: tombstones of records and of zones, outcomes of requests, contents of assets. (With a
-    /// budget of less than one for each kind, they take turns.) Call it until ``CompactionStep/isComplete``; in between
-    /// others may write. Tokens from before what was discarded expire,
-    /// and no others.
+    /// A step discards at most `stepBudget` things in one transaction, looks at no more than 16 zones for each, and makes
+    /// progress on every kind of garbage: tombstones of records and of zones, outcomes of requests, contents of assets.
+    /// (With a budget of less than one for each kind, they take turns.) Call it until ``CompactionStep/isComplete``; in
+    /// between others may write. Tokens from before what was discarded expire, and no others.
     public func compact(
         before bound: CompactionBound = .policy, stepBudget: Int = 1_000
     ) async throws(ChangeFeedError) -> CompactionStep {

@@ -17,6 +17,8 @@ public struct Record: Sendable {
     package let base: RecordVersion
     /// What has been set or cleared since, in the order of first setting.
     package var edits: [FieldEdit] = []
+    /// What has been done to the parent since.
+    var parentEdit = ParentEdit.unchanged
 
     /// A new record. The type cannot be changed later (rule N5).
     public init(recordType: String, recordID: Record.ID = Record.ID()) {
@@ -47,8 +49,13 @@ package enum KeySpace: UInt8, Sendable, CaseIterable {
     case plain
     /// Sealed before a store sees them (rule R10).
     case encrypted
-    /// What the server and not the app names: the parent.
-    case system
+}
+
+/// What has been done to a record's parent since the record was fetched or saved.
+indirect enum ParentEdit: Sendable {
+    case unchanged
+    case removed
+    case set(Record.Reference)
 }
 
 // MARK: - Fields
@@ -140,7 +147,6 @@ extension Record {
             guard let assets = base.assets else { return value }
             return value.map { assets.bind($0, key: key) }
         case .encrypted: return base.encryptedPayload?.value(of: key)
-        case .system: return nil
         }
     }
 
@@ -179,18 +185,18 @@ extension Record {
         base.system.map { Record.ID(recordName: $0.lastModifiedUserID) }
     }
 
-    private static let parentKey = "parent"
-
     /// The record above this one in a hierarchy (rule R13).
     public var parent: Record.Reference? {
-        guard let index = parentEdit else { return base.parent }
-        guard case .reference(let reference) = edits[index].value else { return nil }
-        return reference
+        switch parentEdit {
+        case .unchanged: base.parent
+        case .removed: nil
+        case .set(let reference): reference
+        }
     }
 
     /// Puts the record under another of the same zone, or under none (rule R13).
     public mutating func setParent(_ parent: Record.Reference?) {
-        set(parent.map { .reference($0) }, for: Record.parentKey, in: .system)
+        parentEdit = parent.map { .set($0) } ?? .removed
     }
 
     /// Puts the record under another of the same zone (rule R13).
@@ -198,14 +204,10 @@ extension Record {
         setParent(Record.Reference(recordID: recordID))
     }
 
-    /// The place of the parent's edit; nil if it was not touched since the record was fetched or saved.
-    private var parentEdit: Int? {
-        for index in edits.indices where edits[index].space == .system { return index }
-        return nil
-    }
-
     /// Whether the parent was set or removed since the record was fetched or saved.
-    var isParentChanged: Bool { parentEdit != nil }
+    var isParentChanged: Bool {
+        if case .unchanged = parentEdit { false } else { true }
+    }
 }
 
 extension Record: Equatable {

@@ -17,7 +17,8 @@ private enum RecordArchive {
         static let base = Parts(rawValue: 4)
         static let edits = Parts(rawValue: 8)
         static let encrypted = Parts(rawValue: 16)
-        static let all: Parts = [.system, .parent, .base, .edits, .encrypted]
+        static let parentEdit = Parts(rawValue: 32)
+        static let all: Parts = [.system, .parent, .base, .edits, .encrypted, .parentEdit]
     }
 }
 
@@ -40,6 +41,7 @@ extension Record {
     public init(systemFields: Data) throws(ChangeFeedError) {
         try self.init(archive: systemFields, what: "system fields")
         edits = []
+        parentEdit = .unchanged
     }
 
     /// The whole record: system fields, values, and what was changed since it was fetched or saved.
@@ -78,6 +80,7 @@ extension Record {
             if base.encryptedPayload != nil { parts.insert(.encrypted) }
         }
         if includingEdits, !edits.isEmpty { parts.insert(.edits) }
+        if includingEdits, isParentChanged { parts.insert(.parentEdit) }
 
         var writer = ByteWriter(reserving: 256)
         for byte in RecordArchive.magic { writer.byte(byte) }
@@ -106,6 +109,10 @@ extension Record {
                 writer.byte(edit.value == nil ? 0 : 1)
                 if let value = edit.value { ValueCodec.encode(value, into: &writer) }
             }
+        }
+        if parts.contains(.parentEdit) {
+            writer.byte(parent == nil ? 0 : 1)
+            if let parent { ValueCodec.encode(.reference(parent), into: &writer) }
         }
         return Data(writer.bytes)
     }
@@ -169,10 +176,7 @@ extension Record {
         let system = parts.contains(.system) ? try reader.systemFields() : nil
         var parent: Record.Reference?
         if parts.contains(.parent) {
-            guard case .reference(let reference) = try ValueCodec.decode(&reader) else {
-                throw MalformedBytes(reason: "has a parent that is no reference")
-            }
-            parent = reference
+            parent = try reader.reference()
         }
         var payload = Payload.empty
         var encryptedPayload: Payload?
@@ -198,6 +202,13 @@ extension Record {
             loadedFields: loaded
         )
         edits = parts.contains(.edits) ? try reader.edits() : []
+        if parts.contains(.parentEdit) {
+            switch try reader.byte() {
+            case 0: parentEdit = .removed
+            case 1: parentEdit = .set(try reader.reference())
+            default: throw MalformedBytes(reason: "has an unknown kind of change")
+            }
+        }
         guard reader.isAtEnd else { throw MalformedBytes(reason: "goes on after its end") }
     }
 }
@@ -208,6 +219,13 @@ extension ByteReader {
         let zoneName = try string()
         let ownerName = try string()
         return Record.ID(recordName: recordName, zoneID: RecordZone.ID(zoneName: zoneName, ownerName: ownerName))
+    }
+
+    fileprivate mutating func reference() throws(MalformedBytes) -> Record.Reference {
+        guard case .reference(let reference) = try ValueCodec.decode(&self) else {
+            throw MalformedBytes(reason: "has a parent that is no reference")
+        }
+        return reference
     }
 
     fileprivate mutating func systemFields() throws(MalformedBytes) -> RecordSystemFields {

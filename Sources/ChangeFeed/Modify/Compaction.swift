@@ -106,13 +106,13 @@ private struct Discarding {
     let store: any StoreWriter
     let databases: [DatabaseID]
 
-    /// Looks for garbage of a kind, discards it, and tells what it cost: at least 1 and at most `limit`.
+    /// Looks for garbage of a kind, discards it, and tells what it cost: at most `limit`.
     func look(
         for kind: CompactionCursor.Kind, atMost limit: Int, from place: inout CompactionCursor.Place,
         noting step: inout CompactionStep
     ) throws(ChangeFeedError) -> Int {
         let discarded: Int
-        var cost = 0
+        let cost: Int
         let isAtEnd: Bool
         switch kind {
         case .recordTombstones:
@@ -123,6 +123,7 @@ private struct Discarding {
             step.zoneTombstones += discarded
         case .requests:
             discarded = try requests(atMost: limit)
+            cost = discarded
             isAtEnd = discarded < limit
             step.requests += discarded
         case .assets:
@@ -139,7 +140,7 @@ private struct Discarding {
             place.isDone = !place.hasDiscarded
             place.hasDiscarded = false
         }
-        return max(1, cost, discarded)
+        return cost
     }
 
     /// Whether what was deleted at a position and a date is to be discarded.
@@ -160,25 +161,25 @@ private struct Discarding {
         atMost limit: Int, from place: inout CompactionCursor.Place,
         discard: (ZoneRow, Int) throws(ChangeFeedError) -> Int
     ) throws(ChangeFeedError) -> (discarded: Int, cost: Int, isAtEnd: Bool) {
+        // Looking costs too, or many zones without garbage would make a step long.
+        let looksAllowed = limit * 16
+        var looks = 0
         var discarded = 0
-        var left = limit
-        while place.databaseIndex < databases.count, left > 0 {
+        while place.databaseIndex < databases.count, discarded < limit, looks < looksAllowed {
             var rows: [ZoneRow] = []
             try store.scanZones(of: databases[place.databaseIndex], after: place.zone) { zone in
                 rows.append(zone)
-                return rows.count < left ? .next : .stop
+                return rows.count < looksAllowed - looks ? .next : .stop
             }
             if rows.isEmpty {
                 place.databaseIndex += 1
                 place.zone = .beginning
             }
-            for zone in rows where left > 0 {
-                let count = try discard(zone, left)
-                discarded += count
-                // Looking at a zone counts too, or many zones without garbage would make a step long.
-                left -= max(1, count)
-                // Where the budget ended the work, the zone is not through.
-                if count == 0 || left > 0 { place.zone = zone.position }
+            for zone in rows where discarded < limit {
+                looks += 1
+                discarded += try discard(zone, limit - discarded)
+                // Where the budget ended the work, the zone may not be through.
+                if discarded < limit { place.zone = zone.position }
             }
         }
         let isAtEnd = place.databaseIndex >= databases.count
@@ -186,7 +187,7 @@ private struct Discarding {
             place.databaseIndex = 0
             place.zone = .beginning
         }
-        return (discarded, limit - left, isAtEnd)
+        return (discarded, max(discarded, looks / 16), isAtEnd)
     }
 
     /// The row of a deleted zone, or the deletion that a living zone has in its past.

@@ -6,17 +6,24 @@
 
 /// How encrypted fields are sealed before a store sees them and opened after (rule R10).
 ///
-/// The feed knows no cipher: give it two functions. Whatever they throw becomes an error of the record. With CryptoKit,
-/// and `key` a `SymmetricKey` that the host keeps:
+/// The feed knows no cipher: give it two functions. Whatever they throw becomes an error of the record. Where there is
+/// CryptoKit, with `key` a `SymmetricKey` that the host keeps:
 ///
 /// ```swift
 /// let encryption = FieldEncryption(
-///     seal: { plain, field in try AES.GCM.seal(plain, using: key, authenticating: field.authenticatedData).combined! },
+///     seal: { plain, field in
+///         let box = try AES.GCM.seal(plain, using: key, authenticating: field.authenticatedData)
+///         guard let combined = box.combined else { throw CryptoKitError.incorrectParameterSize }
+///         return combined
+///     },
 ///     open: { sealed, field in
 ///         try AES.GCM.open(.init(combined: sealed), using: key, authenticating: field.authenticatedData)
 ///     }
 /// )
 /// ```
+///
+/// Where there is none, a test can use a cipher that only looks like one: see `TestCipher` in the package's tests,
+/// which hides nothing from anybody and must not be used for anything else.
 public struct FieldEncryption: Sendable {
     /// Which field is sealed or opened.
     public struct Field: Sendable, Hashable {

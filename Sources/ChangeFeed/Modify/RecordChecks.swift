@@ -23,6 +23,13 @@ struct RecordChecks {
             }
             knownType = record.recordType
         }
+        if case .set(let parent) = record.parentEdit {
+            guard parent.action == .none else {
+                return malformed(
+                    recordID, "The parent is set with the action \(parent.action): use none.", rule: "R13")
+            }
+            if let error = fault(in: parent, key: "parent", of: recordID) { return error }
+        }
         if policy == .allKeys {
             let all = KeySpace.allCases.flatMap { record.edits(in: $0, allKeys: true) }
             return fault(in: all, of: record.recordID)
@@ -53,7 +60,6 @@ struct RecordChecks {
     private mutating func fault(
         inKeyOf index: Int, of edits: [FieldEdit], _ recordID: Record.ID
     ) -> ChangeFeedError? {
-        if edits[index].space == .system { return nil }
         if index < knownKeys.count, sameBytes(knownKeys[index], edits[index].key) { return nil }
         let key = edits[index].key
         if let fault = names.fault(inIdentifier: key) {
@@ -76,10 +82,6 @@ struct RecordChecks {
         }
         switch value {
         case .reference(let reference):
-            guard edit.space != .system || reference.action == .none else {
-                return malformed(
-                    recordID, "The parent is set with the action \(reference.action): use none.", rule: "R13")
-            }
             return fault(in: reference, key: edit.key, of: recordID)
         case .list(let values): return fault(in: values, key: edit.key, of: recordID)
         case .string, .int64, .double, .bytes, .date, .location, .asset: return nil

@@ -244,7 +244,8 @@ extension RecordWriting {
         try feed.checkSize(of: save)
         sentBytes += save.sentBytes
         var references = tally.assets
-        let added = try save.fieldBytes - (save.previous?.fieldBytes ?? 0)
+        let added =
+            try save.fieldBytes - (save.previous?.fieldBytes ?? 0)
             + references.replace(save.previous?.payload, by: save.payload, in: store)
         try tally.quota.check(adding: added, for: save.recordID)
         try learn(from: record)

@@ -90,7 +90,8 @@ extension Feed {
             if links.deleteSelf.isEmpty && before.deleteSelf.isEmpty { return }
             let new = links.deleteSelf.subtracting(before.deleteSelf)
             for target in new.sorted(by: { precedesByBytes($0.string, $1.string) }) {
-                let count = try store.linkCount(to: target.string, kind: .deleteSelf, in: zone)
+                let count =
+                    try store.linkCount(to: target.string, kind: .deleteSelf, in: zone)
                     + added[target, default: 0] + 1
                 guard count <= limits.deleteSelfReferences else {
                     throw ChangeFeedError(

@@ -49,9 +49,8 @@ struct SchemaChecker {
         _ edits: [FieldEdit], ofType recordType: String, recordID: Record.ID
     ) throws(ChangeFeedError) {
         if selectTable(for: recordType), isKnown(edits, by: tables[current]) { return }
-        let uses = edits.compactMap { edit in
-            edit.space == .system
-                ? nil : Schema.Use(key: edit.key, isEncrypted: edit.space == .encrypted, value: edit.value)
+        let uses = edits.map {
+            Schema.Use(key: $0.key, isEncrypted: $0.space == .encrypted, value: $0.value)
         }
         switch environment {
         case .development:
@@ -88,7 +87,6 @@ struct SchemaChecker {
             table.entries.withUnsafeBufferPointer { entries in
                 var next = 0
                 for index in edits.indices {
-                    if edits[index].space == .system { continue }
                     // Checked keys are ASCII, so equal strings are equal bytes.
                     if next >= entries.count || entries[next].key != edits[index].key {
                         let found = entries.indices.first {
@@ -133,7 +131,7 @@ struct SchemaChecker {
             current = tables.count
             tables.append(Table(recordType: recordType))
         }
-        for edit in edits where edit.space != .system {
+        for edit in edits {
             guard let value = edit.value, tables[current].entries.count < SchemaChecker.entryBound,
                 !tables[current].entries.contains(where: { $0.space == edit.space && sameBytes($0.key, edit.key) })
             else { continue }

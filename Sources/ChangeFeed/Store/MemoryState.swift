@@ -65,9 +65,8 @@ extension MemoryState: StoreReader {
         _ visit: (ZoneRow) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError) {
         guard let database = databases[databaseID] else { return }
-        var index = database.log.firstIndex(after: position.low)
-        while let slot = database.log.next(from: index) {
-            index = slot.index + 1
+        var place = database.log.place(after: position.low)
+        while let slot = database.log.next(from: &place) {
             guard let row = database.rows[slot.entry] else { continue }
             if try visit(row) == .stop { return }
         }
@@ -95,15 +94,17 @@ extension MemoryState: StoreReader {
         _ visit: (RecordEntry) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError) {
         guard let zone = memoryZone(zone) else { return }
-        var live = zone.live.next(from: zone.live.firstIndex(after: position.low))
-        var dead = zone.tombstones.next(from: zone.tombstones.firstIndex(after: tombstonesAfter.low))
+        var livePlace = zone.live.place(after: position.low)
+        var deadPlace = zone.tombstones.place(after: tombstonesAfter.low)
+        var live = zone.live.next(from: &livePlace)
+        var dead = zone.tombstones.next(from: &deadPlace)
         while true {
             if let next = live, dead.map({ next.position < $0.position }) ?? true {
                 if try visit(.live(next.entry)) == .stop { return }
-                live = zone.live.next(from: next.index + 1)
+                live = zone.live.next(from: &livePlace)
             } else if let next = dead {
                 if try visit(.tombstone(next.entry)) == .stop { return }
-                dead = zone.tombstones.next(from: next.index + 1)
+                dead = zone.tombstones.next(from: &deadPlace)
             } else {
                 return
             }
@@ -118,11 +119,9 @@ extension MemoryState: StoreReader {
         of zone: ZoneKey, _ visit: (Tombstone) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError) {
         guard let zone = memoryZone(zone) else { return }
-        // From the front: what was discarded before is not passed.
-        var next = zone.tombstones.next(from: 0)
-        while let slot = next {
+        var place = zone.tombstones.place(after: 0)
+        while let slot = zone.tombstones.next(from: &place) {
             if try visit(slot.entry) == .stop { return }
-            next = zone.tombstones.next(from: slot.index + 1)
         }
     }
 

@@ -77,6 +77,7 @@ extension AssetLibrary {
             contents: record.base.payload.assetContents, library: self, databaseID: databaseID)
         var given = Record(version: record.base.with(assets: assets))
         given.edits = record.edits
+        given.parentEdit = record.parentEdit
         return given
     }
 

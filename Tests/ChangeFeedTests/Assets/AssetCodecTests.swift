@@ -95,4 +95,12 @@ final class AssetCodecTests: XCTestCase {
         XCTAssertNil(AssetKey(text: String(repeating: "é", count: 64)))
         XCTAssertNil(AssetKey(ownerName: "../../etc", contentName: "passwd"))
     }
+
+    /// Swift 6.3 reserves no room for vectors in the frame of an asynchronous function: who keeps a value that has one
+    /// there across a suspension writes over what comes after the frame.
+    func testIdentitiesMayBeKeptAcrossASuspension() {
+        XCTAssertLessThanOrEqual(MemoryLayout<AssetHash>.alignment, MemoryLayout<UInt64>.alignment)
+        XCTAssertLessThanOrEqual(MemoryLayout<AssetKey>.alignment, MemoryLayout<UInt64>.alignment)
+        XCTAssertLessThanOrEqual(MemoryLayout<AssetContent>.alignment, MemoryLayout<UInt64>.alignment)
+    }
 }

@@ -2,17 +2,17 @@ import ChangeFeed
 import Foundation
 import XCTest
 
-/// What happens to a request's assets before its transaction.
+/// What happens to the contents of assets when records are saved (rules AS1, AS3).
 final class AssetRulesTests: XCTestCase {
     func testAS1_newContentIsBroughtToTheServer() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("a.txt", "from a file")
         try await forEachAssetStore { store in
             let story = try await AssetStory(store)
-            let prepared = try story.prepare(
-                story.record("r1", photo: Asset(fileURL: file), pages: [Asset(data: Data("in a list".utf8))]))
-            XCTAssertTrue(prepared.failures.isEmpty)
-            XCTAssertEqual(prepared.uploads, [story.key("from a file"), story.key("in a list")])
+            let outcome = try await story.outcome(
+                saving: story.record("r1", photo: Asset(fileURL: file), pages: [Asset(data: Data("in a list".utf8))]))
+            XCTAssertEqual(outcome, ["+r1"])
+            XCTAssertEqual(Set(try store.keys()), [story.key("from a file"), story.key("in a list")])
             XCTAssertEqual(try store.bytes(of: story.key("from a file")), [UInt8]("from a file".utf8))
             XCTAssertEqual(try store.bytes(of: story.key("in a list")), [UInt8]("in a list".utf8))
         }
@@ -21,172 +21,147 @@ final class AssetRulesTests: XCTestCase {
     func testAS1_anUnchangedAssetCostsNoBytes() async throws {
         let directory = try TemporaryDirectory()
         let asset = Asset(fileURL: try directory.file("a.txt", "content"))
-        let store = WatchedAssetStore()
-        let story = try await AssetStory(store)
-
-        let fetched = try await story.save(story.record("r1", photo: asset))
-        XCTAssertEqual(store.writtenBytes, 7)
-
-        // The record as it was fetched, edited elsewhere.
-        var edited = fetched
-        edited["title"] = "edited"
-        edited = try await story.save(edited)
-        // The fetched asset in another record.
-        _ = try await story.save(story.record("r2", photo: try story.photo(of: fetched)))
-        // The same local asset once more, as after a conflict; the same bytes anew.
-        _ = try await story.save(story.record("r3", photo: asset))
-        _ = try await story.save(story.record("r4", photo: Asset(data: Data("content".utf8))))
-        // A record from an archive.
-        _ = try await story.save(try Record(encoded: edited.encoded()))
-        XCTAssertEqual(store.writtenBytes, 7)
-        XCTAssertEqual(try store.keys().count, 1)
-    }
-
-    func testAS6_aMissingFileIsAnErrorForItsRecordAlone() async throws {
-        let directory = try TemporaryDirectory()
-        try await forEachAssetStore { store in
+        try await forEachAssetStore { base in
+            let store = WatchedAssetStore(base)
             let story = try await AssetStory(store)
-            let missing = Asset(fileURL: directory.url.appendingPathComponent("missing"))
-            let prepared = try story.prepare(
-                story.record("r1", photo: Asset(data: Data("one".utf8))),
-                story.record("r2", photo: missing),
-                story.record("r3", pages: [Asset(data: Data("three".utf8)), Asset(fileURL: directory.url)]),
-                story.record("r4"))
-            XCTAssertEqual(prepared.failures.keys.sorted(), [1, 2])
-            XCTAssertEqual(prepared.failures[1]?.code, .assetFileNotFound)
-            XCTAssertEqual(prepared.failures[1]?.recordID, story.recordID("r2"))
-            XCTAssertEqual(prepared.failures[1]?.rule, "AS6")
-            XCTAssertEqual(prepared.failures[2]?.code, .assetFileNotFound)
-            XCTAssertEqual(try store.keys().count, 2)
+            let fetched = try await story.save(story.record("r1", photo: asset))
+            XCTAssertEqual(store.writtenBytes, 7)
+            XCTAssertEqual(store.uploadCount, 1)
+
+            // The record as it was fetched, edited elsewhere, under every policy.
+            var edited = fetched
+            for policy in RecordSavePolicy.allCases {
+                edited["title"] = "edited under \(policy)"
+                edited = try await story.saved(edited, policy: policy)
+            }
+            // The fetched asset in another record.
+            try await story.saved(story.record("r2", photo: try story.photo(of: fetched)))
+            // The same local asset once more, as after a conflict; the same bytes anew.
+            try await story.saved(story.record("r3", photo: asset))
+            try await story.saved(story.record("r4", photo: "content"))
+            // A record from an archive.
+            try await story.saved(try Record(encoded: edited.encoded()), policy: .allKeys)
+
+            XCTAssertEqual(store.writtenBytes, 7)
+            XCTAssertEqual(store.uploadCount, 1)
+            XCTAssertEqual(store.readCount, 0)
+            XCTAssertEqual(try store.keys(), [story.key("content")])
         }
     }
 
-    func testAS6_anArchivedAssetThatTheServerHasNotIsAnErrorForItsRecordAlone() async throws {
-        let story = try await AssetStory()
-        let unsaved = story.record("r1", photo: Asset(data: Data("never saved".utf8)))
-        let prepared = try story.prepare(
-            try Record(encoded: unsaved.encoded()), story.record("r2", photo: Asset(data: Data("two".utf8))))
-        XCTAssertEqual(prepared.failures.keys.sorted(), [0])
-        XCTAssertEqual(prepared.failures[0]?.code, .assetFileNotFound)
-    }
-
-    func testAS6_aFileThatChangesWhileItIsSavedIsAnErrorForItsRecordAlone() async throws {
-        let directory = try TemporaryDirectory()
-        let content = Data(repeating: 7, count: 300_000)
-        let happenings: [(String, @Sendable (URL) -> Void)] = [
-            ("it grows", { file in try? Data(repeating: 7, count: 300_001).write(to: file, options: []) }),
-            ("it shrinks", { file in truncate(file.path, 200_000) }),
-            (
-                "it is written at another time",
-                { file in
-                    let date = Date(timeIntervalSinceReferenceDate: 1_000)
-                    try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: file.path)
-                }
-            ),
-            (
-                "another takes its place",
-                { file in try? Data(repeating: 7, count: 300_000).write(to: file, options: .atomic) }
-            ),
-            ("it is removed", { file in try? FileManager.default.removeItem(at: file) }),
-        ]
-        for (name, happening) in happenings {
-            let store = WatchedAssetStore(InMemoryAssetStore())
-            let story = try await AssetStory(store)
-            let file = try directory.file("a.bin", content)
-            store.atFirstWrite { happening(file) }
-            let prepared = try story.prepare(
-                story.record("r1", photo: Asset(fileURL: file)),
-                story.record("r2", photo: Asset(data: Data("two".utf8))))
-            XCTAssertEqual(prepared.failures.keys.sorted(), [0], name)
-            XCTAssertEqual(prepared.failures[0]?.code, .assetFileModified, name)
-            XCTAssertEqual(prepared.failures[0]?.recordID, story.recordID("r1"), name)
-            XCTAssertEqual(try store.keys(), [story.key("two")], name)
-        }
-    }
-
-    func testAS6_aFileThatIsNoLongerWhatTheRecordWasComparedByIsModified() async throws {
-        let directory = try TemporaryDirectory()
-        let story = try await AssetStory()
-        let file = try directory.file("a.txt", "before")
-        let asset = Asset(fileURL: file)
-        XCTAssertNotNil(asset.contentHash)
-        _ = try directory.file("a.txt", "and after")
-        XCTAssertEqual(try story.prepare(story.record("r1", photo: asset)).failures[0]?.code, .assetFileModified)
-        XCTAssertEqual(try story.store.keys(), [])
-
-        // A touch changes no content.
-        let touched = Asset(fileURL: try directory.file("b.txt", "the same"))
-        XCTAssertNotNil(touched.contentHash)
-        try FileManager.default.setAttributes(
-            [.modificationDate: Date(timeIntervalSinceReferenceDate: 1_000)],
-            ofItemAtPath: directory.url.appendingPathComponent("b.txt").path)
-        XCTAssertTrue(try story.prepare(story.record("r1", photo: touched)).failures.isEmpty)
-    }
-
-    func testMoreThanTheLimitIsAnErrorForItsRecordAlone() async throws {
-        let directory = try TemporaryDirectory()
-        let story = try await AssetStory()
-        let exact = Data(repeating: 1, count: 1_000)
-        let over = Data(repeating: 2, count: 1_001)
-        let records = [
-            story.record("r1", photo: Asset(data: exact)),
-            story.record("r2", photo: Asset(data: over)),
-            story.record("r3", photo: Asset(fileURL: try directory.file("over", over))),
-        ]
-        let prepared = try story.library.prepare(.init(saving: records), in: story.databaseID, limit: 1_000)
-        XCTAssertEqual(prepared.failures.keys.sorted(), [1, 2])
-        for failure in prepared.failures.values {
-            XCTAssertEqual(failure.code, .limitExceeded)
-            XCTAssertEqual(failure.limit, .init(name: "assetBytes", allowed: 1_000, found: 1_001))
-        }
-        XCTAssertEqual(try story.store.keys().count, 1)
-    }
-
-    func testAnAssetOfAnotherUserIsReadFromThere() async throws {
+    func testAS1_anAssetOfAnotherUserIsReadFromThere() async throws {
         try await forEachAssetStore { store in
             let story = try await AssetStory(store)
             let photo = try story.photo(of: try await story.save("r1", photo: "photo"))
-            let prepared = try story.library.prepare(
-                .init(saving: [story.record("r1", photo: photo)]), in: .private("boris"), limit: 1_000)
-            XCTAssertTrue(prepared.failures.isEmpty)
-            XCTAssertEqual(prepared.uploads.count, 1)
-            XCTAssertEqual(try store.keys().count, 2)
+            let boris = story.fixture.database(of: "boris")
+            var record = Record(recordType: "Note")
+            record["photo"] = photo
+            try await boris.save(record)
+            XCTAssertEqual(
+                Set(try store.keys()),
+                [story.key("photo"), AssetKey(AssetHash(digest: SHA256.hash("photo".utf8)), in: .private("boris"))])
+            let mine = try story.photo(of: try await boris.record(for: record.recordID))
+            XCTAssertEqual(try mine.data(), Data("photo".utf8))
         }
     }
 
-    func testContentIsKeptUntilTheTransactionIsOver() async throws {
+    func testAS1_contentIsKeptUntilTheTransactionIsOver() async throws {
         try await forEachAssetStore { store in
+            let feed = InterruptedStore()
+            let story = try await AssetStory(store, over: feed)
+
+            // When: a whole compaction comes between the upload and the transaction.
+            feed.beforeNextWrite {
+                let removed = try await story.collect()
+                XCTAssertEqual(removed, 0)
+                XCTAssertEqual(try store.keys(), [story.key("photo")])
+            }
+            let outcome = try await story.outcome(saving: story.record("r1", photo: "photo"))
+
+            XCTAssertEqual(outcome, ["+r1"])
+            let photo = try story.photo(of: try await story.fetch(story.recordID("r1")))
+            XCTAssertEqual(try photo.data(), Data("photo".utf8))
+        }
+    }
+
+    func testAS3_contentOfARefusedRequestIsCollected() async throws {
+        try await forEachAssetStore { store in
+            // Given: a request that is refused as a whole after its contents were stored.
             let story = try await AssetStory(store)
-            var prepared: PreparedAssets? = try story.prepare(
-                story.record("r1", photo: Asset(data: Data("photo".utf8))))
-            var removed = try await story.collectAll()
-            XCTAssertEqual(removed, 0)
+            let token = try await story.fixture.token(of: story.zoneID)
+            try await story.save("r1")
+            let request = RecordModifyRequest(
+                saving: [story.record("r2", photo: "photo")], ifZonesAt: [story.zoneID: token])
+            let error = try? await story.database.modifyRecords(request).errors.values.first
+            XCTAssertNil(error, "refused as a whole")
             XCTAssertEqual(try store.keys(), [story.key("photo")])
-            XCTAssertNotNil(prepared?.lease)
-            // The transaction came to refer to none of it.
-            prepared = nil
-            removed = try await story.collectAll()
+
+            let removed = try await story.collect()
+
             XCTAssertEqual(removed, 1)
             XCTAssertEqual(try store.keys(), [])
         }
     }
 
-    func testAllKeysNeedsTheContentsOfTheBaseToo() async throws {
+    func testAS3_contentForAZoneThatIsNotThereIsCollected() async throws {
         let story = try await AssetStory()
-        let fetched = try await story.save("r1", photo: "photo")
-        let archived = try Record(encoded: fetched.encoded())
-        try story.store.remove(story.key("photo"))
-        XCTAssertTrue(try story.prepare(archived).failures.isEmpty, "nothing of it is sent")
-        XCTAssertEqual(try story.prepare(archived, policy: .allKeys).failures[0]?.code, .assetFileNotFound)
+        var record = Record(
+            recordType: "Note", recordID: .init(recordName: "r1", zoneID: RecordZone.ID(zoneName: "nowhere")))
+        record["photo"] = Asset(data: Data("photo".utf8))
+        let error = try await story.error(saving: record)
+        XCTAssertEqual(error?.code, .zoneNotFound)
+        let removed = try await story.collect()
+        XCTAssertEqual(removed, 1)
+        XCTAssertEqual(try story.store.keys(), [])
     }
 
-    func testAStoreThatFailsFailsTheRequest() async throws {
+    func testAS1_allKeysNeedsTheContentsOfTheBaseToo() async throws {
+        let story = try await AssetStory()
+        let archived = try Record(encoded: try await story.save("r1", photo: "photo").encoded())
+        try story.store.remove(story.key("photo"))
+        let unchanged = try await story.outcome(saving: archived)
+        XCTAssertEqual(unchanged, ["+r1"], "nothing of it is sent")
+        let error = try await story.error(saving: archived, policy: .allKeys)
+        XCTAssertEqual(error?.code, .assetFileNotFound)
+    }
+
+    func testAS1_aStoreThatFailsFailsTheRequest() async throws {
         let directory = try TemporaryDirectory()
-        let store = try FileAssetStore(directory: directory.url)
-        let story = try await AssetStory(store)
+        let story = try await AssetStory(try FileAssetStore(directory: directory.url))
         try FileManager.default.removeItem(at: directory.url.appendingPathComponent("uploads"))
-        expectAssetError(.internalError) {
-            try story.prepare(story.record("r1", photo: Asset(data: Data("photo".utf8))))
+        await expectError(.internalError) { try await story.database.save(story.record("r1", photo: "photo")) }
+        let page = try await story.page()
+        XCTAssertEqual(page.story, [])
+    }
+
+    func testAS1_whoCancelsDuringTheUploadStoresNothing() async throws {
+        try await forEachAssetStore { base in
+            let store = WatchedAssetStore(base)
+            let story = try await AssetStory(store)
+            store.atFirstWrite { withUnsafeCurrentTask { $0?.cancel() } }
+            let large = Asset(data: Data(repeating: 1, count: 300_000))
+            let saving = Task { () -> ChangeFeedError.Code? in
+                do throws(ChangeFeedError) {
+                    try await story.database.save(story.record("r1", photo: large))
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            let code = await saving.value
+            XCTAssertEqual(code, .operationCancelled)
+            XCTAssertEqual(try store.keys(), [])
+            let page = try await story.page()
+            XCTAssertEqual(page.story, [])
         }
+    }
+}
+
+extension AssetStory {
+    /// Saves a record that has to be saved, and gives the result.
+    @discardableResult
+    func saved(_ record: Record, policy: RecordSavePolicy = .ifServerRecordUnchanged) async throws -> Record {
+        let results = try await database.modifyRecords(saving: [record], savePolicy: policy)
+        return try XCTUnwrap(results.saves.first).result.get()
     }
 }
