@@ -12,8 +12,9 @@ package struct AssetContent: Sendable, Hashable {
 
 /// The 32 bytes of a SHA-256 digest, without an allocation.
 package struct AssetHash: Sendable, Hashable {
-    /// The digest's bytes, eight a word, the first of them highest.
-    private let words: SIMD4<UInt64>
+    /// The digest's bytes, eight a word, the first of them highest. Plain words and no vector: the compiler makes the
+    /// frame of an async function too small for a local of a vector's alignment.
+    private let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// The digest of everything that a hasher was given.
     package init(_ hasher: SHA256) {
@@ -22,11 +23,11 @@ package struct AssetHash: Sendable, Hashable {
 
     /// A digest from its bytes: the first 32 of a sequence.
     package init(digest: some Sequence<UInt8>) {
-        var words = SIMD4<UInt64>()
+        var words: [UInt64] = [0, 0, 0, 0]
         for (index, byte) in digest.prefix(SHA256.byteCount).enumerated() {
             words[index / 8] |= UInt64(byte) << UInt64(56 - 8 * (index % 8))
         }
-        self.words = words
+        self.words = (words[0], words[1], words[2], words[3])
     }
 
     /// A digest from its 64 lower-case hexadecimal digits; nil for any other text.
@@ -47,7 +48,9 @@ package struct AssetHash: Sendable, Hashable {
     package var bytes: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(SHA256.byteCount)
-        for index in 0..<4 { withUnsafeBytes(of: words[index].bigEndian) { bytes.append(contentsOf: $0) } }
+        for word in [words.0, words.1, words.2, words.3] {
+            withUnsafeBytes(of: word.bigEndian) { bytes.append(contentsOf: $0) }
+        }
         return bytes
     }
 
@@ -61,6 +64,16 @@ package struct AssetHash: Sendable, Hashable {
             text.append(digits[Int(byte & 15)])
         }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Whether both are the digest of the same bytes.
+    package static func == (left: AssetHash, right: AssetHash) -> Bool {
+        left.words == right.words
+    }
+
+    /// Hashes a part of the digest, which is as good as all of it.
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(words.0)
     }
 
     private static func value(of digit: UInt8) -> UInt8? {

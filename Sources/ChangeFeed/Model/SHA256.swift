@@ -12,9 +12,10 @@ package struct SHA256: Sendable {
 
     private static let blockSize = 64
 
-    private var state = SIMD8<UInt32>(
-        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19
-    )
+    /// Eight words.
+    private var state: [UInt32] = [
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
+    ]
     /// The bytes after the last whole block, always fewer than a block.
     private var pending: [UInt8] = []
     private var length: UInt64 = 0
@@ -95,7 +96,7 @@ private let roundConstants: [UInt32] = [
 ]
 
 /// Folds whole blocks of 64 bytes into `state`; `blocks` holds a multiple of 64 bytes.
-private func compress(_ state: inout SIMD8<UInt32>, blocks: UnsafeRawBufferPointer) {
+private func compress(_ state: inout [UInt32], blocks: UnsafeRawBufferPointer) {
     guard let base = blocks.baseAddress else { return }
     roundConstants.withUnsafeBufferPointer { constants in
         guard let constant = constants.baseAddress else { return }
@@ -133,7 +134,7 @@ private func expand(_ block: UnsafeRawPointer, into word: UnsafeMutablePointer<U
 /// is moved.
 @inline(__always)
 private func compressOne(
-    _ state: inout SIMD8<UInt32>,
+    _ state: inout [UInt32],
     _ word: UnsafeMutablePointer<UInt32>,
     _ constant: UnsafePointer<UInt32>
 ) {
@@ -151,7 +152,14 @@ private func compressOne(
         round(b, c, d, &e, f, g, h, &a, word[index + 7] &+ constant[index + 7])
         index += 8
     }
-    state = state &+ SIMD8(a, b, c, d, e, f, g, h)
+    state[0] = state[0] &+ a
+    state[1] = state[1] &+ b
+    state[2] = state[2] &+ c
+    state[3] = state[3] &+ d
+    state[4] = state[4] &+ e
+    state[5] = state[5] &+ f
+    state[6] = state[6] &+ g
+    state[7] = state[7] &+ h
 }
 
 @inline(__always)
