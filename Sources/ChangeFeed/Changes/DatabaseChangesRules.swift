@@ -10,9 +10,12 @@ extension Feed {
         if let token = request.since {
             let content = try content(
                 of: token.bytes, kind: .database, feedDigest: feedDigest, zoneID: nil, in: store)
+            let horizons = try store.horizons(of: databaseID)
+            try checkHistory(content, from: content.reach, horizon: horizons.tombstones, zoneID: nil, in: store)
+            // The deletion of a zone that lives again may be told by any page of a read that began before it.
             try checkHistory(
-                content, from: content.start ?? content.position, horizon: try store.horizon(of: databaseID),
-                zoneID: nil, in: store)
+                content, from: content.start ?? content.position, horizon: horizons.pastDeletions, zoneID: nil,
+                in: store)
             since = content
         }
 

@@ -45,7 +45,7 @@ public struct Database: RecordDatabase {
     public func modifyRecords(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
         let (feed, databaseID, userID, deviceID) = (container.feed, databaseID, userID, deviceID)
         try checkCancellation()
-        try feed.checkItemCount(request.saving.count + request.deleting.count)
+        try feed.checkItemCount(request.saving.count + request.deleting.count, first: { request.itemID(at: $0) })
         // The contents come first, and are kept from being collected until records refer to them.
         let assets = container.assets
         let prepared = try assets.prepare(request, in: databaseID, limit: feed.limits.assetBytes)

@@ -50,7 +50,8 @@ extension Database {
             group.addTask { await changed(since: token, hearing: listener) }
             group.addTask {
                 do {
-                    try await clock.sleep(for: timeout)
+                    // Clocks do not count to the end of time: a wait of a hundred years is one without end.
+                    try await clock.sleep(for: min(timeout, .seconds(100 * 365 * 86_400)))
                     return .timedOut
                 } catch {
                     return .ended

@@ -3,7 +3,7 @@ extension Feed {
     package func records(
         _ request: RecordsRequest, in databaseID: DatabaseID, from store: any StoreReader
     ) throws(ChangeFeedError) -> [Record.ID: Result<Record, ChangeFeedError>] {
-        try checkItemCount(request.recordIDs.count)
+        try checkItemCount(request.recordIDs.count, first: { request.recordIDs[$0] })
         var filter = request.desiredKeys.map { KeyFilter(desiredKeys: $0, shapes: shapes) }
         var results: [Record.ID: Result<Record, ChangeFeedError>] = [:]
         for recordID in request.recordIDs where results[recordID] == nil {

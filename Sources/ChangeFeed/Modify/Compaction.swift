@@ -127,9 +127,11 @@ private struct Discarding {
             isAtEnd = discarded < limit
             step.requests += discarded
         case .assets:
-            let collected = try assets.collect(at: place.asset, limit: limit, in: store)
+            // A content is a file, and to remove one takes as long as many rows.
+            let weight = 8
+            let collected = try assets.collect(at: place.asset, limit: max(1, limit / weight), in: store)
             discarded = collected.removed
-            cost = collected.visited
+            cost = min(limit, collected.visited * weight)
             isAtEnd = collected.next == nil
             place.asset = collected.next ?? .beginning
             step.assets += discarded
@@ -201,7 +203,7 @@ private struct Discarding {
             var row = zone
             row.pastDeletion = nil
             try store.putZone(row)
-            try store.raiseHorizon(of: zone.databaseID, to: past.position)
+            try store.raisePastDeletionHorizon(of: zone.databaseID, to: past.position)
         }
         return 1
     }

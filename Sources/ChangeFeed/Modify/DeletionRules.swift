@@ -32,21 +32,23 @@ extension Feed {
         while next < cascade.members.count {
             let member = cascade.members[next]
             next += 1
-            try store.scanLinks(to: member.version.recordID.recordName, kind: .deleteSelf, in: zone) {
-                (source) throws(ChangeFeedError) in
-                guard !names.contains(ByteString(source)) else { return .next }
-                if case .live(let version) = try store.record(named: source, in: zone) {
-                    names.insert(ByteString(source))
-                    cascade.add(.init(version: version, origin: member.origin, isRequested: false))
-                }
+            var sources: [String] = []
+            try store.scanLinks(to: member.version.recordID.recordName, kind: .deleteSelf, in: zone) { source in
+                if !names.contains(ByteString(source)) { sources.append(source) }
                 return .next
+            }
+            // In an order of its own, so that the same history always gives the same feed.
+            for source in sources.sorted(by: precedesByBytes) {
+                guard case .live(let version) = try store.record(named: source, in: zone) else { continue }
+                names.insert(ByteString(source))
+                cascade.add(.init(version: version, origin: member.origin, isRequested: false))
             }
         }
         for member in cascade.members where !cascade.isRefused(member.origin) {
             let name = member.version.recordID.recordName
             try store.scanLinks(to: name, kind: .parent, in: zone) { child in
                 if names.contains(ByteString(child)) { return .next }
-                cascade.refuse(member, because: child)
+                cascade.refuse(member)
                 return .stop
             }
         }
@@ -64,11 +66,11 @@ extension Feed.Cascade {
     }
 
     /// Rule R14.
-    fileprivate mutating func refuse(_ member: Member, because child: String) {
+    fileprivate mutating func refuse(_ member: Member) {
         let parentID = member.version.recordID
         violations[member.origin] = ChangeFeedError(
             .referenceViolation,
-            "The record \"\(parentID)\" has the child \"\(child)\": delete or move its children first, "
+            "The record \"\(parentID)\" has children: delete them or move them away first, "
                 + "or in the same request.",
             recordID: parentID, rule: "R14")
     }

@@ -19,8 +19,14 @@ struct QuotaRules {
     }
 
     static func bytesUsed(by databaseID: DatabaseID, in store: any StoreReader) throws(ChangeFeedError) -> Int {
-        guard let bytes = try store.metaValue(key(databaseID.userID), of: .usage), bytes.count == 8 else { return 0 }
-        return bytes.withUnsafeBytes { Int(UInt64(littleEndian: $0.loadUnaligned(as: UInt64.self))) }
+        guard let bytes = try store.metaValue(key(databaseID.userID), of: .usage) else { return 0 }
+        let word = try? bytes.decode { (reader) throws(MalformedBytes) in try reader.word() }
+        guard let word, let used = Int(exactly: word), bytes.count == 8 else {
+            throw ChangeFeedError(
+                .internalError, "How many bytes the user \"\(shown(databaseID.userID))\" uses cannot be read.",
+                detail: .damaged)
+        }
+        return used
     }
 
     /// The public database's usage stands under the empty name; a prefix keeps that a name like others.

@@ -23,7 +23,7 @@ struct RecordChecks {
             }
             knownType = record.recordType
         }
-        if case .set(let parent) = record.parentEdit {
+        if record.isParentChanged || policy == .allKeys, let parent = record.parent {
             guard parent.action == .none else {
                 return malformed(
                     recordID, "The parent is set with the action \(parent.action): use none.", rule: "R13")

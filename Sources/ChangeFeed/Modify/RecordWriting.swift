@@ -24,8 +24,11 @@ extension Feed {
                 repeated.insert(group.zoneID)
             }
         }
-        // A zone that the request has been written to is not where it was, and need not be.
-        try checkZones(request.ifZonesAt.filter { !repeated.contains($0.key) }, in: databaseID, from: store)
+        // A zone that the request has been written to is not where it was, and need not be; and a request that is
+        // repeated as a whole is answered, wherever the zones are.
+        if repeated.count < groups.count {
+            try checkZones(request.ifZonesAt.filter { !repeated.contains($0.key) }, in: databaseID, from: store)
+        }
         for group in groups where !repeated.contains(group.zoneID) {
             try writing.write(group)
             if let repeats { try writing.keepOutcome(of: group, in: repeats) }
@@ -148,7 +151,7 @@ private struct RecordWriting {
         if plan.hasFailed && isAtomic {
             if let savepoint { try store.rollBack(to: savepoint) }
             tally = tallyBefore
-            for index in group.saves { saves[index] = nil }
+            for index in group.saves { (saves[index], stored[index]) = (nil, nil) }
             fail(group, rule: "M11")
             return
         }
@@ -210,7 +213,7 @@ extension RecordWriting {
                 saves[index] = .failure(error)
                 plan.hasFailed = true
             }
-            try feed.checkRequestBytes(sentBytes)
+            try feed.checkRequestBytes(sentBytes, at: request.saving[index].recordID)
         }
         for index in group.deletions {
             let deletion = request.deleting[index]
@@ -254,8 +257,15 @@ extension RecordWriting {
         return save
     }
 
+    /// What is refused teaches nothing, not even what came before the fault.
     private mutating func learn(from record: Record) throws(ChangeFeedError) {
-        try tally.schema.check(record, includingBase: request.savePolicy == .allKeys)
+        let before = tally.schema
+        do throws(ChangeFeedError) {
+            try tally.schema.check(record, includingBase: request.savePolicy == .allKeys)
+        } catch {
+            tally.schema = before
+            throw error
+        }
     }
     /// Takes the saves out of the plan whose references do not hold, and those that needed them; gives their number.
     private mutating func checkReferences(
@@ -363,11 +373,13 @@ extension RecordWriting {
                 change.recordTypes.insert(noted)
             }
         }
-        if feed.compatibility.touchesParents { try touchParents(of: planned.map(\.save), in: &zone) }
+        if feed.compatibility.touchesParents { try touchParents(of: planned.map(\.save), in: &zone, change: &change) }
     }
 
     /// Rule R9, where it is asked for: each parent that the request did not save itself is written anew as it is.
-    private func touchParents(of saves: [Feed.PlannedSave], in zone: inout ZoneRow) throws(ChangeFeedError) {
+    private func touchParents(
+        of saves: [Feed.PlannedSave], in zone: inout ZoneRow, change: inout WrittenZone
+    ) throws(ChangeFeedError) {
         var done = Set(saves.map { ByteString($0.recordID.recordName) })
         for save in saves {
             guard let name = save.parent?.recordID.recordName, done.insert(ByteString(name)).inserted,
@@ -390,6 +402,7 @@ extension RecordWriting {
             )
             try store.putRecord(.live(touched), in: zone.key)
             zone.position = stamp.position
+            change.recordTypes.insert(touched.recordType)
         }
     }
 

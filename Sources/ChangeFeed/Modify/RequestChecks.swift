@@ -15,7 +15,7 @@ extension Feed {
             throw ChangeFeedError(
                 .invalidArguments, "The request is empty: give at least one record to save or delete.", rule: "M1")
         }
-        try checkItemCount(count)
+        try checkItemCount(count, first: { request.itemID(at: $0) })
 
         var grouping = Grouping(expected: count)
         for index in request.saving.indices {
@@ -66,11 +66,13 @@ extension Feed {
         }
     }
 
-    func checkItemCount(_ count: Int) throws(ChangeFeedError) {
+    /// Rule M21. `first` names the item at a place: the error tells the first that is too many.
+    func checkItemCount(_ count: Int, first item: (Int) -> Record.ID? = { _ in nil }) throws(ChangeFeedError) {
         guard count <= limits.itemsPerRequest else {
             throw ChangeFeedError(
                 .limitExceeded,
                 "The request has \(count) items, more than the \(limits.itemsPerRequest) allowed: split it.",
+                recordID: item(limits.itemsPerRequest),
                 rule: "M21",
                 limit: .init(name: "itemsPerRequest", allowed: limits.itemsPerRequest, found: count))
         }
@@ -83,13 +85,25 @@ extension Feed {
             "A request id has 1 to \(limits.nameCharacters) characters, not \(requestID.utf8.count).", rule: "6.13.6")
     }
 
-    func checkRequestBytes(_ bytes: Int) throws(ChangeFeedError) {
+    /// Rule M21. The record is the one that goes past the bound; what comes after it has not been counted.
+    func checkRequestBytes(_ bytes: Int, at recordID: Record.ID) throws(ChangeFeedError) {
         guard bytes <= limits.bytesPerRequest else {
             throw ChangeFeedError(
                 .limitExceeded,
-                "The request has more than the \(limits.bytesPerRequest) bytes allowed: split it.",
+                "With the record \"\(recordID)\", the request has more than the \(limits.bytesPerRequest) bytes allowed: "
+                    + "split it.",
+                recordID: recordID,
                 rule: "M21",
                 limit: .init(name: "bytesPerRequest", allowed: limits.bytesPerRequest, found: bytes))
         }
+    }
+}
+
+extension RecordModifyRequest {
+    /// The record at a place, the saves before the deletions.
+    func itemID(at place: Int) -> Record.ID? {
+        if place < saving.count { return saving[place].recordID }
+        let place = place - saving.count
+        return place < deleting.count ? deleting[place].recordID : nil
     }
 }

@@ -63,7 +63,7 @@ struct RequestRepeats {
         var age = ByteWriter()
         age.word(date.timeIntervalSinceReferenceDate.bitPattern)
         age.string(key)
-        try store.setMetaValue(age.bytes, for: RequestRepeats.ageKey(zone.position, key), of: .requestAges)
+        try store.setMetaValue(age.bytes, for: RequestRepeats.ageKey(try store.head, key), of: .requestAges)
     }
 
     private func key(_ zoneID: RecordZone.ID) -> String {

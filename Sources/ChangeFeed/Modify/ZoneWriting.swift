@@ -14,22 +14,27 @@ extension Feed {
         var changes: [WrittenZone] = []
         var saves: [RecordZoneModifyResults.Save] = []
         for zone in request.saving {
+            let savepoint = try store.savepoint()
             do throws(ChangeFeedError) {
                 let before = try store.head
                 let row = try save(zone.zoneID, in: databaseID, date: date, to: store)
                 if try store.head != before { changes.append(.init(zoneID: zone.zoneID)) }
                 saves.append(.init(zoneID: zone.zoneID, result: .success(RecordZone(row))))
             } catch {
+                // A store may fail half-way.
+                try store.rollBack(to: savepoint)
                 saves.append(.init(zoneID: zone.zoneID, result: .failure(error)))
             }
         }
         var deletions: [RecordZoneModifyResults.Deletion] = []
         for zoneID in request.deleting {
+            let savepoint = try store.savepoint()
             do throws(ChangeFeedError) {
                 try delete(zoneID, because: .deleted, in: databaseID, date: date, from: store)
                 changes.append(.init(zoneID: zoneID))
                 deletions.append(.init(zoneID: zoneID, result: .success(())))
             } catch {
+                try store.rollBack(to: savepoint)
                 deletions.append(.init(zoneID: zoneID, result: .failure(error)))
             }
         }

@@ -51,8 +51,8 @@ public protocol StoreReader: AnyObject {
         of databaseID: DatabaseID, after position: ChangePosition,
         _ visit: (ZoneRow) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError)
-    /// The highest position of a zone tombstone that was discarded from a database (section 6.2).
-    func horizon(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition
+    /// Up to where a database's zone deletions were discarded (section 6.2).
+    func horizons(of databaseID: DatabaseID) throws(ChangeFeedError) -> DatabaseHorizons
     /// The position of the latest event of a database, discarded tombstones included.
     func head(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition
     /// All databases that have or had a zone, in any order.
@@ -77,7 +77,8 @@ public protocol StoreReader: AnyObject {
 
     /// How many records of a zone have a link of a kind to a record name.
     func linkCount(to target: String, kind: LinkKind, in zone: ZoneKey) throws(ChangeFeedError) -> Int
-    /// Visits the names of the records that have a link of a kind to a record name, in any order.
+    /// Visits the names of the records that have a link of a kind to a record name, in any order, which need not be the
+    /// same the next time.
     func scanLinks(
         to target: String, kind: LinkKind, in zone: ZoneKey, _ visit: (String) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError)
@@ -115,10 +116,10 @@ public protocol StoreWriter: StoreReader {
     func putRecord(_ entry: RecordEntry, in zone: ZoneKey) throws(ChangeFeedError)
     /// Removes the tombstone of a record name for good. The caller raises the zone's horizon.
     func discardTombstone(named name: String, in zone: ZoneKey) throws(ChangeFeedError)
-    /// Removes the row of a deleted zone for good, and raises its database's horizon to the row's position.
+    /// Removes the row of a deleted zone for good, and raises its database's horizon of tombstones to the row's position.
     func discardZone(_ zoneID: RecordZone.ID, in databaseID: DatabaseID) throws(ChangeFeedError)
-    /// Raises a database's horizon; a lower position changes nothing.
-    func raiseHorizon(of databaseID: DatabaseID, to position: ChangePosition) throws(ChangeFeedError)
+    /// Raises a database's horizon of past deletions; a lower position changes nothing.
+    func raisePastDeletionHorizon(of databaseID: DatabaseID, to position: ChangePosition) throws(ChangeFeedError)
 
     /// Stores a link from one record name to another; one that is there already stays as it is.
     func putLink(from source: String, to target: String, kind: LinkKind, in zone: ZoneKey) throws(ChangeFeedError)

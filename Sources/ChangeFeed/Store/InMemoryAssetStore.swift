@@ -2,7 +2,19 @@
 public final class InMemoryAssetStore: AssetStore {
     /// Which contents may not be removed now.
     public let pins = AssetPins()
-    private let contents = Locked<[AssetKey: [UInt8]]>([:])
+    private struct State {
+        var contents: [AssetKey: [UInt8]] = [:]
+        /// All keys in order, and maybe some that are gone; nil until a scan needs it.
+        var order: [(text: String, key: AssetKey)]?
+
+        mutating func sortedKeys() -> [(text: String, key: AssetKey)] {
+            if let order { return order }
+            let sorted = contents.keys.map { (text: $0.text, key: $0) }.sorted { $0.text < $1.text }
+            order = sorted
+            return sorted
+        }
+    }
+    private let state = Locked(State())
 
     /// A store without contents.
     public init() {}
@@ -14,17 +26,17 @@ public final class InMemoryAssetStore: AssetStore {
 
     /// The bytes of a content from the beginning; nil if it is not there.
     public func open(_ key: AssetKey) -> (any AssetStream)? {
-        contents.withLock { $0[key] }.map(Stream.init)
+        state.withLock { $0.contents[key] }.map(Stream.init)
     }
 
     /// How many bytes are stored for a content; nil if it is not there.
     public func size(of key: AssetKey) -> Int? {
-        contents.withLock { $0[key]?.count }
+        state.withLock { $0.contents[key]?.count }
     }
 
     /// Removes a content; one that is not there is no error.
     public func remove(_ key: AssetKey) {
-        contents.withLock { $0[key] = nil }
+        state.withLock { $0.contents[key] = nil }
     }
 
     /// Visits the keys of all contents after the given one, in ascending order of their text.
@@ -32,10 +44,16 @@ public final class InMemoryAssetStore: AssetStore {
         after key: AssetKey?, _ visit: (AssetKey) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError) {
         let start = key?.text ?? ""
-        let keys = contents.withLock { $0.keys.map { (text: $0.text, key: $0) } }
-            .filter { start < $0.text }
-            .sorted { $0.text < $1.text }
-        for key in keys where try visit(key.key) == .stop { return }
+        let keys = state.withLock { $0.sortedKeys() }
+        var low = 0
+        var high = keys.count
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle].text <= start { low = middle + 1 } else { high = middle }
+        }
+        for (_, key) in keys[low...] where size(of: key) != nil {
+            if try visit(key) == .stop { return }
+        }
     }
 
     private final class Upload: AssetUpload {
@@ -51,7 +69,9 @@ public final class InMemoryAssetStore: AssetStore {
         }
 
         func finish(as key: AssetKey) {
-            store.contents.withLock { $0[key] = bytes }
+            store.state.withLock { state in
+                if state.contents.updateValue(bytes, forKey: key) == nil { state.order = nil }
+            }
         }
     }
 

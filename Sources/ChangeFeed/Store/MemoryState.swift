@@ -45,7 +45,7 @@ private enum UndoStep {
     case erased(Int, MemoryZone)
     case discarded(MemoryZone, Tombstone)
     case discardedZone(ZoneRow)
-    case horizon(MemoryDatabase, ChangePosition)
+    case horizons(MemoryDatabase, DatabaseHorizons)
     case linked(MemoryZone, from: ByteString, to: ByteString, LinkKind)
     case unlinked(MemoryZone, from: ByteString, to: ByteString, LinkKind)
     case meta(MetaTable, String, previous: [UInt8]?)
@@ -72,13 +72,13 @@ extension MemoryState: StoreReader {
         }
     }
 
-    func horizon(of databaseID: DatabaseID) -> ChangePosition {
-        databases[databaseID]?.horizon ?? .beginning
+    func horizons(of databaseID: DatabaseID) -> DatabaseHorizons {
+        databases[databaseID]?.horizons ?? DatabaseHorizons()
     }
 
     func head(of databaseID: DatabaseID) -> ChangePosition {
         guard let database = databases[databaseID] else { return .beginning }
-        return max(database.horizon, ChangePosition(low: database.log.lastPosition ?? 0))
+        return max(database.horizons.tombstones, ChangePosition(low: database.log.lastPosition ?? 0))
     }
 
     func record(named name: String, in zone: ZoneKey) -> RecordEntry? {
@@ -229,13 +229,14 @@ extension MemoryState: StoreWriter {
         database.log.remove(at: row.position.low)
         undo.append(.discardedZone(row))
         touchedDatabases[databaseID] = database
-        raiseHorizon(of: databaseID, to: row.position)
+        undo.append(.horizons(database, database.horizons))
+        database.horizons.tombstones = max(database.horizons.tombstones, row.position)
     }
 
-    func raiseHorizon(of databaseID: DatabaseID, to position: ChangePosition) {
-        guard let database = databases[databaseID], database.horizon < position else { return }
-        undo.append(.horizon(database, database.horizon))
-        database.horizon = position
+    func raisePastDeletionHorizon(of databaseID: DatabaseID, to position: ChangePosition) {
+        guard let database = databases[databaseID] else { return }
+        undo.append(.horizons(database, database.horizons))
+        database.horizons.pastDeletions = max(database.horizons.pastDeletions, position)
     }
 
     func putLink(from source: String, to target: String, kind: LinkKind, in zone: ZoneKey) {
@@ -302,7 +303,7 @@ extension MemoryState: StoreWriter {
             case .discardedZone(let row):
                 databases[row.databaseID]?.rows[row.zoneID] = row
                 databases[row.databaseID]?.log.restore(row.zoneID, at: row.position.low)
-            case .horizon(let database, let horizon): database.horizon = horizon
+            case .horizons(let database, let horizons): database.horizons = horizons
             case .linked(let zone, let source, let target, let kind):
                 _ = zone.removeLink(from: source, to: target, kind: kind)
             case .unlinked(let zone, let source, let target, let kind):

@@ -2,14 +2,14 @@
 final class MemoryDatabase {
     var rows: [RecordZone.ID: ZoneRow] = [:]
     var log = PositionLog<RecordZone.ID>()
-    var horizon = ChangePosition.beginning
+    var horizons = DatabaseHorizons()
 
     init() {}
 
     init(copying other: MemoryDatabase) {
         rows = other.rows
         log = other.log
-        horizon = other.horizon
+        horizons = other.horizons
     }
 }
 

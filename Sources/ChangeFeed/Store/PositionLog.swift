@@ -25,7 +25,8 @@ struct PositionLog<Entry> {
     private var chunks: ContiguousArray<Chunk> = []
     /// How many entries there are.
     private(set) var count = 0
-    /// The position of the last entry that was appended, whether it is still there or not.
+    /// The position of the last entry that was appended, whether it is still there or not; after ``removeLast()``, that
+    /// of the last slot that is left.
     private(set) var lastPosition: UInt64?
     /// How many chunks have no entry.
     private var emptyChunks = 0
@@ -97,8 +98,11 @@ struct PositionLog<Entry> {
             else { continue }
             if chunks[index].count == 0 {
                 chunks[index].slots = []
-            } else {
+            } else if index == chunks.count - 1 {
                 chunks[index].slots.removeAll { $0.entry == nil }
+            } else {
+                // Nothing is added here any more: no room is kept for it.
+                chunks[index].slots = ContiguousArray(chunks[index].slots.filter { $0.entry != nil })
             }
         }
         touched.removeAll(keepingCapacity: touched.count <= 64)

@@ -141,6 +141,18 @@ public struct ZoneRow: Sendable {
     }
 }
 
+/// Up to where the deletions of a database's zones were discarded: nothing that comes later is missing.
+public struct DatabaseHorizons: Sendable, Hashable {
+    /// The highest position of a tombstone of a zone that was discarded.
+    public var tombstones = ChangePosition.beginning
+    /// The highest position of a deletion that was discarded from the past of a zone that lives again. Such a deletion
+    /// is told where the zone's present life stands in the feed, which may be anywhere behind it.
+    public var pastDeletions = ChangePosition.beginning
+
+    /// Nothing was discarded.
+    public init() {}
+}
+
 /// What is left of a deleted record.
 public final class Tombstone: Sendable {
     /// The record's identity.

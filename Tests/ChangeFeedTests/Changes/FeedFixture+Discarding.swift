@@ -31,7 +31,7 @@ extension FeedFixture {
                 if case .deleted = row.life {
                     try store.discardZone(row.zoneID, in: databaseID)
                 } else if let past = row.pastDeletion {
-                    try store.raiseHorizon(of: databaseID, to: past.position)
+                    try store.raisePastDeletionHorizon(of: databaseID, to: past.position)
                     row.pastDeletion = nil
                     try store.putZone(row)
                 }

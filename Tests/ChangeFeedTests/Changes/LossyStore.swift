@@ -74,8 +74,8 @@ private final class LossyReader: StoreReader {
         try base.scanZones(of: databaseID, after: position, visit)
     }
 
-    func horizon(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition {
-        try base.horizon(of: databaseID)
+    func horizons(of databaseID: DatabaseID) throws(ChangeFeedError) -> DatabaseHorizons {
+        try base.horizons(of: databaseID)
     }
 
     func head(of databaseID: DatabaseID) throws(ChangeFeedError) -> ChangePosition {

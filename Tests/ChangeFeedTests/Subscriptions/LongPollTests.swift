@@ -20,6 +20,21 @@ final class LongPollTests: XCTestCase {
         XCTAssertEqual(feed.container.hub.listenerCount, 0)
     }
 
+    func test6_13_4_aWaitWithoutEndIsNoTrap() async throws {
+        // Given the system's clock, which cannot count as far
+        let container = Container(identifier: "endless")
+        let database = container.database(.private, for: "anna")
+        for (index, timeout) in [Duration.seconds(Int64.max), .seconds(1 << 60)].enumerated() {
+            let token = try await database.databaseChanges(since: nil).changeToken
+            async let answer = database.waitForChanges(since: token, timeout: timeout)
+            while container.hub.listenerCount == 0 { await Task.yield() }
+            for _ in 0..<100 { await Task.yield() }
+            try await database.save(RecordZone(zoneName: "Z\(index)"))
+            let isChanged = try await answer
+            XCTAssertTrue(isChanged)
+        }
+    }
+
     func test6_13_4_aChangeEndsTheWait() async throws {
         let feed = ListeningFixture()
         let zoneID = try await feed.makeZone()

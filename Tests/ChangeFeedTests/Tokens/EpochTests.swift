@@ -218,7 +218,9 @@ final class EpochTests: XCTestCase {
             small["title"] = "s"
             var large = Record(recordType: "Note", recordID: Record.ID(recordName: "large", zoneID: two))
             large["title"] = String(repeating: "x", count: 5_000)
-            await expectError(.limitExceeded) { try await reopened.database.modifyRecords(saving: [small, large]) }
+            await expectError(.limitExceeded, zoneID: two) {
+                try await reopened.database.modifyRecords(saving: [small, large])
+            }
 
             // Then nothing of it is to be seen
             let quiet = try await reopened.database.recordZoneChanges(inZoneWith: one, since: token)
