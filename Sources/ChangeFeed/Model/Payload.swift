@@ -1,7 +1,7 @@
 /// The fields of a record as stored: shared keys, and one compact byte string with the values in key order.
 ///
 /// A value is decoded when it is looked at, not before. The bytes of a payload have always been checked: by the
-/// encoder that made them or by ``init(encoded:)``, which is total. See ``ValueCodec`` for the form of a value.
+/// encoder that made them or by ``init(encoded:)``, which is total. `ValueCodec` tells the form of a value.
 public struct Payload: Sendable {
     package let shape: FieldShape
     let values: [UInt8]
