@@ -33,10 +33,10 @@ public struct Payload: Sendable {
 
     func value(at index: Int) -> RecordValue? {
         values.withUnsafeBytes { bytes in
-            var reader = ByteReader(bytes)
+            var reader = ByteReader(bytes, isChecked: true)
             do throws(MalformedBytes) {
                 for _ in 0..<index { try ValueCodec.skip(&reader) }
-                return try ValueCodec.decodeChecked(&reader)
+                return try ValueCodec.decode(&reader)
             } catch {
                 // Payloads are checked when they are made.
                 assertionFailure("a checked payload \(error.reason)")

@@ -142,18 +142,7 @@ enum ValueCodec {
         }
     }
 
-    /// Reads one value of bytes that have been checked.
-    @inline(__always)
-    static func decodeChecked(_ reader: inout ByteReader) throws(MalformedBytes) -> RecordValue {
-        var copy = reader
-        if try copy.byte() == Tag.string {
-            reader = copy
-            return .string(try reader.checkedString())
-        }
-        return try decode(&reader, depth: 0)
-    }
-
-    /// Reads one value of bytes of unknown origin.
+    /// Reads one value.
     static func decode(_ reader: inout ByteReader) throws(MalformedBytes) -> RecordValue {
         try decode(&reader, depth: 0)
     }
@@ -175,7 +164,7 @@ enum ValueCodec {
         case Tag.date: return .date(Date(timeIntervalSinceReferenceDate: Double(bitPattern: try reader.word())))
         case Tag.location, Tag.reference, Tag.asset, Tag.list:
             let length = try reader.count()
-            var content = ByteReader(try reader.slice(length))
+            var content = ByteReader(try reader.slice(length), isChecked: reader.isChecked)
             let value: RecordValue
             switch tag {
             case Tag.location: value = .location(try location(&content))
@@ -257,7 +246,7 @@ extension ValueCodec {
         do throws(MalformedBytes) {
             let tag = try reader.byte()
             let length = try reader.count()
-            var content = ByteReader(try reader.slice(length))
+            var content = ByteReader(try reader.slice(length), isChecked: reader.isChecked)
             if tag == Tag.asset {
                 if let identity = try asset(&content) { visit(identity) }
                 return

@@ -34,13 +34,14 @@ extension Feed {
             next += 1
             var sources: [String] = []
             try store.scanLinks(to: member.version.recordID.recordName, kind: .deleteSelf, in: zone) { source in
-                if !names.contains(ByteString(source)) { sources.append(source) }
+                sources.append(source)
                 return .next
             }
             // In an order of its own, so that the same history always gives the same feed.
             for source in sources.sorted(by: precedesByBytes) {
-                guard case .live(let version) = try store.record(named: source, in: zone) else { continue }
-                names.insert(ByteString(source))
+                guard names.insert(ByteString(source)).inserted,
+                    case .live(let version) = try store.record(named: source, in: zone)
+                else { continue }
                 cascade.add(.init(version: version, origin: member.origin, isRequested: false))
             }
         }

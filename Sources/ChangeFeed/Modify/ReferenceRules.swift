@@ -167,7 +167,7 @@ extension Payload {
         forEachValue { _, bytes in
             // Most values are neither: told by their first byte.
             guard ValueCodec.mayHaveReference(bytes) else { return }
-            var reader = ByteReader(bytes)
+            var reader = ByteReader(bytes, isChecked: true)
             if let value = try? ValueCodec.decode(&reader) { value.references.forEach(body) }
         }
     }

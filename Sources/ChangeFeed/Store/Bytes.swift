@@ -81,11 +81,14 @@ struct MalformedBytes: Error {
 /// A cursor over bytes of unknown origin. Every read is checked; a read past the end throws and moves nothing.
 struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
+    /// Whether all text is known to be UTF-8, because the bytes were read once before.
+    let isChecked: Bool
     private(set) var offset = 0
 
     @inline(__always)
-    init(_ bytes: UnsafeRawBufferPointer) {
+    init(_ bytes: UnsafeRawBufferPointer, isChecked: Bool = false) {
         self.bytes = bytes
+        self.isChecked = isChecked
     }
 
     @inline(__always)
@@ -148,17 +151,12 @@ struct ByteReader {
     /// Text. Bytes that are not UTF-8 are refused: mended, they would read like other text.
     mutating func string() throws(MalformedBytes) -> String {
         let length = try count()
-        guard let string = String(validating: try slice(length), as: UTF8.self) else {
+        let utf8 = try slice(length)
+        if isChecked { return String(decoding: utf8, as: UTF8.self) }
+        guard let string = String(validating: utf8, as: UTF8.self) else {
             throw MalformedBytes(reason: "has text that is not UTF-8")
         }
         return string
-    }
-
-    /// Text of bytes that have been checked before.
-    @inline(__always)
-    mutating func checkedString() throws(MalformedBytes) -> String {
-        let length = try count()
-        return String(decoding: try slice(length), as: UTF8.self)
     }
 
     mutating func blob() throws(MalformedBytes) -> [UInt8] {

@@ -37,18 +37,19 @@ final class MemoryState {
     }
 }
 
+/// How to take back one step of a transaction. A large one makes many, so what is large stands apart.
 private enum UndoStep {
     case epoch
     case zoneKey
-    case zoneRow(DatabaseID, RecordZone.ID, previous: ZoneRow?)
+    indirect case zoneRow(DatabaseID, RecordZone.ID, previous: ZoneRow?)
     case record(MemoryZone, ByteString, previous: MemoryZone.Entry?)
     case erased(Int, MemoryZone)
     case discarded(MemoryZone, Tombstone)
-    case discardedZone(ZoneRow)
-    case horizons(MemoryDatabase, DatabaseHorizons)
+    indirect case discardedZone(ZoneRow)
+    indirect case horizons(MemoryDatabase, DatabaseHorizons)
     case linked(MemoryZone, from: ByteString, to: ByteString, LinkKind)
     case unlinked(MemoryZone, from: ByteString, to: ByteString, LinkKind)
-    case meta(MetaTable, String, previous: [UInt8]?)
+    indirect case meta(MetaTable, String, previous: [UInt8]?)
 }
 
 // MARK: - Reading

@@ -13,7 +13,7 @@ struct CascadeWorkload: Workload {
         for count in counts where session.wants(id(count)) {
             session.report("\(id(count)): \(count) records that go with one")
             var seconds: [Double] = []
-            for _ in 0..<session.rounds(5, quick: 2) { seconds.append(try await round(count)) }
+            for _ in 0..<session.rounds(7, quick: 5) { seconds.append(try await round(count)) }
             figures.append(
                 Figure(id: id(count), unit: .microseconds, ours: seconds.median * 1e6, baseline: nil))
         }

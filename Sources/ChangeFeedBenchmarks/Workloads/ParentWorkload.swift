@@ -13,7 +13,7 @@ struct ParentWorkload: Workload {
         session.report("\(id): \(count) records")
         let notes = Note.generated(0..<count)
         var rounds = Rounds()
-        for _ in 0..<session.rounds(7, quick: 3) {
+        for _ in 0..<session.rounds(9, quick: 5) {
             let ours = try await round(notes, withParents: true)
             rounds.add(ours: ours, baseline: try await round(notes, withParents: false))
         }
