@@ -303,7 +303,7 @@ extension RecordWriting {
         }
         followFailures()
         // Only those that are left take a place among the owners of a target.
-        for (place, (index, save)) in plan.saves.enumerated() where save.mayHaveLinks && !failed.contains(place) {
+        for (place, (index, save)) in plan.saves.enumerated() where save.mayHaveOwners && !failed.contains(place) {
             do throws(ChangeFeedError) {
                 try checks.checkOwners(save.links, before: save.previousLinks, of: save.recordID)
             } catch {

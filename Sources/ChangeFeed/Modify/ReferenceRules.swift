@@ -62,7 +62,7 @@ extension Feed {
             with save: PlannedSave, edits: [FieldEdit]
         ) throws(ChangeFeedError) -> [Checked] {
             var references: [Checked] = []
-            if let parent = save.parent, parent != save.previous?.parent {
+            if let parent = save.parent, !isFound(parent), parent != save.previous?.parent {
                 references.append(Checked(reference: parent, key: "parent", rule: "R13"))
             }
             for index in edits.indices where edits[index].mayLink && edits[index].space == .plain {
@@ -71,9 +71,8 @@ extension Feed {
                 }
             }
             var along: [Checked] = []
-            for checked in references {
+            for checked in references where !isFound(checked.reference) {
                 let name = checked.reference.recordID.recordName
-                if let found, sameBytes(found, name) { continue }
                 if case .live = try store.record(named: name, in: zone) {
                     found = name
                     continue
@@ -82,6 +81,10 @@ extension Feed {
                 along.append(checked)
             }
             return along
+        }
+
+        private func isFound(_ reference: Record.Reference) -> Bool {
+            found.map { sameBytes($0, reference.recordID.recordName) } == true
         }
 
         /// Rule R12: so many records may be deleted with one, counted by the records that refer to it. What earlier

@@ -34,6 +34,8 @@ extension Feed {
         var mayHaveLinks: Bool {
             parent != nil || payload.mayLink || previous.map { $0.parent != nil || $0.payload.mayLink } == true
         }
+        /// Whether there can be `deleteSelf` references, now or before.
+        var mayHaveOwners: Bool { payload.mayLink || previous?.payload.mayLink == true }
         var links: Links { Links(parent: parent, payload: payload) }
         var previousLinks: Links { previous.map(Links.init(of:)) ?? .none }
 
