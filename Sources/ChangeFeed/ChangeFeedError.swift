@@ -245,4 +245,10 @@ extension ChangeFeedError {
             "The server says that more is coming, but gives nothing new: try again later.",
             zoneID: zoneID, rule: "6.3.2", detail: .noProgress)
     }
+
+    /// The same error, about one record.
+    func naming(_ recordID: Record.ID) -> ChangeFeedError {
+        ChangeFeedError(
+            code, message, recordID: recordID, rule: rule, limit: limit, detail: detail, retryAfter: retryAfter)
+    }
 }

@@ -122,8 +122,4 @@ extension ChangeFeedError {
         default: false
         }
     }
-
-    fileprivate func naming(_ recordID: Record.ID) -> ChangeFeedError {
-        ChangeFeedError(code, message, recordID: recordID, rule: rule, limit: limit, detail: detail)
-    }
 }

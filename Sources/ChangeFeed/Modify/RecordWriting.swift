@@ -38,18 +38,6 @@ extension Feed {
     }
 }
 
-/// What a write answers, and what it changed: the latter is what subscribers are told of once it is committed.
-package struct Written<Results: Sendable>: Sendable {
-    package let results: Results
-    package let changes: [WrittenZone]
-}
-
-/// A zone in which something was written, with the types of the records; no types where the zone itself was.
-package struct WrittenZone: Sendable {
-    package let zoneID: RecordZone.ID
-    package var recordTypes: Set<String> = []
-}
-
 /// What the records of a request change beside themselves. A value: a copy is what to go back to if a zone fails.
 private struct Tally {
     var quota: QuotaRules
@@ -464,22 +452,6 @@ extension RecordWriting {
     }
 }
 
-extension Feed {
-    /// Rule R4: the bound on one record's keys and values.
-    fileprivate func checkSize(of save: PlannedSave) throws(ChangeFeedError) {
-        let bytes = save.fieldBytes
-        guard bytes <= limits.recordBytes else {
-            throw ChangeFeedError(
-                .limitExceeded,
-                "The record \"\(save.recordID)\" has \(bytes) bytes, more than the \(limits.recordBytes) allowed: "
-                    + "make it smaller.",
-                recordID: save.recordID,
-                rule: "R4",
-                limit: .init(name: "recordBytes", allowed: limits.recordBytes, found: bytes))
-        }
-    }
-}
-
 extension RecordVersion {
     fileprivate convenience init(_ save: Feed.PlannedSave, tag: RecordChangeTag, date: Date, userID: String) {
         let previous = save.previous?.system
@@ -497,12 +469,5 @@ extension RecordVersion {
             payload: save.payload,
             encryptedPayload: save.encryptedPayload
         )
-    }
-}
-
-extension ChangeFeedError {
-    /// The same error, about one record.
-    fileprivate func naming(_ recordID: Record.ID) -> ChangeFeedError {
-        ChangeFeedError(code, message, recordID: recordID, rule: rule, detail: detail, retryAfter: retryAfter)
     }
 }

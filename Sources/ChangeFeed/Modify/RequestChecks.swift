@@ -1,4 +1,5 @@
-/// What can be told of a request as a whole (rules M1, M21). A request that fails here does nothing.
+/// What can be told of a request as a whole (rules M1, M21), and the bound on one record (rule R4). A request that fails
+/// here does nothing.
 extension Feed {
     /// The items of one zone, by their place in the request.
     struct ZoneGroup {
@@ -83,6 +84,20 @@ extension Feed {
         throw ChangeFeedError(
             .invalidArguments,
             "A request id has 1 to \(limits.nameCharacters) characters, not \(requestID.utf8.count).", rule: "6.13.6")
+    }
+
+    /// Rule R4: the bound on one record's keys and values.
+    func checkSize(of save: PlannedSave) throws(ChangeFeedError) {
+        let bytes = save.fieldBytes
+        guard bytes <= limits.recordBytes else {
+            throw ChangeFeedError(
+                .limitExceeded,
+                "The record \"\(save.recordID)\" has \(bytes) bytes, more than the \(limits.recordBytes) allowed: "
+                    + "make it smaller.",
+                recordID: save.recordID,
+                rule: "R4",
+                limit: .init(name: "recordBytes", allowed: limits.recordBytes, found: bytes))
+        }
     }
 
     /// Rule M21. The record is the one that goes past the bound; what comes after it has not been counted.
