@@ -7,15 +7,29 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
     products: [
         .library(name: "ChangeFeed", targets: ["ChangeFeed"]),
+        .library(name: "ChangeFeedSQLite", targets: ["ChangeFeedSQLite"]),
+        .library(name: "ChangeFeedTesting", targets: ["ChangeFeedTesting"]),
         .executable(name: "changefeed", targets: ["ChangeFeedCommand"]),
         .executable(name: "changefeed-benchmarks", targets: ["ChangeFeedBenchmarks"]),
     ],
     targets: [
         .target(name: "ChangeFeed"),
-        .executableTarget(name: "ChangeFeedCommand", dependencies: ["ChangeFeed"]),
-        .executableTarget(name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed"]),
-        .testTarget(name: "ChangeFeedTests", dependencies: ["ChangeFeed"]),
-        .testTarget(name: "ChangeFeedCommandTests", dependencies: ["ChangeFeedCommand"]),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "ChangeFeedSQLite", dependencies: ["ChangeFeed", "CSQLite"]),
+        .target(name: "ChangeFeedTesting", dependencies: ["ChangeFeed"]),
+        .executableTarget(name: "ChangeFeedCommand", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
+        .executableTarget(name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed", "ChangeFeedSQLite", "CSQLite"]),
+        .testTarget(name: "ChangeFeedTests", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
+        .executableTarget(
+            name: "ChangeFeedCrashChild", dependencies: ["ChangeFeed", "ChangeFeedSQLite"],
+            path: "Tests/ChangeFeedCrashChild"),
+        .testTarget(
+            name: "ChangeFeedSQLiteTests",
+            dependencies: ["ChangeFeed", "ChangeFeedSQLite", "ChangeFeedTesting", "ChangeFeedCrashChild", "CSQLite"],
+            resources: [.copy("Fixtures")]),
+        .testTarget(name: "ChangeFeedTestingTests", dependencies: ["ChangeFeed", "ChangeFeedTesting"]),
+        .testTarget(
+            name: "ChangeFeedCommandTests", dependencies: ["ChangeFeedCommand", "ChangeFeed", "ChangeFeedSQLite"]),
     ],
     swiftLanguageModes: [.v6]
 )

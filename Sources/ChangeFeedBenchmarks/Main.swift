@@ -6,7 +6,7 @@
     import Glibc
 #endif
 
-/// The program `changefeed-benchmarks`: measures the feed beside plain Swift that does the same work.
+/// The program `changefeed-benchmarks`: measures the feed beside plain Swift and raw SQLite that do the same work.
 @main
 struct Main {
     /// All that can be measured, in the order in which it is.
@@ -16,6 +16,9 @@ struct Main {
         MemoryOneChangeWorkload(),
         MemoryOneZoneWorkload(),
         MemorySizeWorkload(),
+        SQLiteWriteWorkload(),
+        SQLiteOneChangeWorkload(),
+        SQLiteConcurrencyWorkload(),
         ParentWorkload(),
         CascadeWorkload(),
         CompactionWorkload(),

@@ -7,7 +7,7 @@ package final class FieldShape: Sendable {
     let keyBytes: Int
 
     /// A shape of keys that are sorted and distinct.
-    init(sortedKeys: [String]) {
+    package init(sortedKeys: [String]) {
         keys = sortedKeys
         keyBytes = sortedKeys.reduce(0) { $0 + $1.utf8.count }
     }
@@ -21,7 +21,7 @@ package final class FieldShape: Sendable {
         return nil
     }
 
-    func hasKeys(_ others: [String]) -> Bool {
+    package func hasKeys(_ others: [String]) -> Bool {
         keys.count == others.count && zip(keys, others).allSatisfy { sameBytes($0, $1) }
     }
 }

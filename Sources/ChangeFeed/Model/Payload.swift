@@ -4,15 +4,16 @@
 /// encoder that made them or by ``init(encoded:)``, which is total. `ValueCodec` tells the form of a value.
 public struct Payload: Sendable {
     package let shape: FieldShape
-    let values: [UInt8]
+    package let values: [UInt8]
     /// Whether a value can be or hold a reference or an asset: few records have any, and the others need not be
     /// searched for them.
-    let mayLink: Bool
+    package let mayLink: Bool
 
     /// No fields.
     public static let empty = Payload(shape: .empty, values: [], mayLink: false)
 
-    init(shape: FieldShape, values: [UInt8], mayLink: Bool) {
+    /// Fields whose bytes have been checked, or are known to be what an encoder made.
+    package init(shape: FieldShape, values: [UInt8], mayLink: Bool) {
         self.shape = shape
         self.values = values
         self.mayLink = mayLink

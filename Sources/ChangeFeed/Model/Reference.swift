@@ -23,3 +23,27 @@ extension Record {
         }
     }
 }
+
+extension Record.Reference {
+    /// The reference as a store keeps it: in the form of a value of a field.
+    package var encoded: [UInt8] {
+        var writer = ByteWriter()
+        ValueCodec.encode(.reference(self), into: &writer)
+        return writer.bytes
+    }
+
+    /// The reference of bytes that ``encoded`` made. Total: others give an error (`internalError`, detail `damaged`).
+    package init(encoded bytes: [UInt8]) throws(ChangeFeedError) {
+        do throws(MalformedBytes) {
+            self = try bytes.decode { (reader) throws(MalformedBytes) in
+                guard case .reference(let reference) = try ValueCodec.decode(&reader), reader.isAtEnd else {
+                    throw MalformedBytes(reason: "is no reference")
+                }
+                return reference
+            }
+        } catch {
+            throw ChangeFeedError(
+                .internalError, "A stored reference cannot be read: the byte string \(error.reason).", detail: .damaged)
+        }
+    }
+}

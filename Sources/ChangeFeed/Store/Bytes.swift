@@ -16,7 +16,7 @@
 /// Swift's own equality takes two spellings of é for one; every name and key of the feed is compared by its bytes,
 /// so that all stores agree.
 @inline(__always)
-func sameBytes(_ left: String, _ right: String) -> Bool {
+package func sameBytes(_ left: String, _ right: String) -> Bool {
     let left = left.utf8
     let right = right.utf8
     guard left.count == right.count else { return false }
@@ -30,7 +30,7 @@ func sameBytes(_ left: String, _ right: String) -> Bool {
 }
 
 @inline(__always)
-func sameBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
+package func sameBytes(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
     guard left.count == right.count else { return false }
     guard let leftBase = left.baseAddress, let rightBase = right.baseAddress else { return true }
     return memcmp(leftBase, rightBase, left.count) == 0
@@ -53,22 +53,22 @@ func precedesByBytes(_ left: String, _ right: String) -> Bool {
 }
 
 /// A string that is equal to another only if their bytes are: the key of dictionaries by name.
-struct ByteString: Hashable, Sendable {
-    let string: String
+package struct ByteString: Hashable, Sendable {
+    package let string: String
 
     @inline(__always)
-    init(_ string: String) {
+    package init(_ string: String) {
         self.string = string
     }
 
     @inline(__always)
-    static func == (left: ByteString, right: ByteString) -> Bool {
+    package static func == (left: ByteString, right: ByteString) -> Bool {
         sameBytes(left.string, right.string)
     }
 
     // Equal bytes give equal normalised hashes, so the string's own hash serves.
     @inline(__always)
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(string)
     }
 }

@@ -298,6 +298,8 @@ extension MemoryState: StoreWriter {
                     database.log.removeLast()
                     if let previous { database.log.restore(zoneID, at: previous.position.low) }
                 }
+                // A database that never had a zone is not listed as one that has or had.
+                if database.rows.isEmpty, database.horizons == DatabaseHorizons() { databases[databaseID] = nil }
             case .record(let zone, let name, let previous): zone.undoPut(name: name, previous: previous)
             case .erased(let index, let zone): zones[index] = zone
             case .discarded(let zone, let tombstone): zone.restore(tombstone)

@@ -2,21 +2,21 @@
 ///
 /// No protection against somebody who wants a collision; a token is a position, not a credential. Every step can be
 /// undone, so two inputs of one length that differ in a single word never have the same hash.
-struct StableHash {
+package struct StableHash {
     private var state: UInt64
 
-    init(seed: UInt64 = 0) {
+    package init(seed: UInt64 = 0) {
         state = seed ^ 0x9AE1_6A3B_2F90_404F
     }
 
     @inline(__always)
-    mutating func combine(_ word: UInt64) {
+    package mutating func combine(_ word: UInt64) {
         state = (state ^ word) &* 0x9E37_79B9_7F4A_7C15
         state ^= state >> 32
     }
 
     /// Adds the bytes and their number.
-    mutating func combine(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func combine(_ bytes: UnsafeRawBufferPointer) {
         combine(UInt64(bytes.count))
         var offset = 0
         while offset + 8 <= bytes.count {
@@ -35,7 +35,7 @@ struct StableHash {
         string.withUTF8 { combine(UnsafeRawBufferPointer($0)) }
     }
 
-    var value: UInt64 {
+    package var value: UInt64 {
         var value = state
         value ^= value >> 29
         value = value &* 0xBF58_476D_1CE4_E5B9

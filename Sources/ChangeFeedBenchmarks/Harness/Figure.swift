@@ -1,15 +1,17 @@
-/// One measured number, and that of plain Swift beside it.
+/// One measured number, and beside it that of what it is compared with: plain Swift for `memory`, raw SQLite for
+/// `sqlite`, the same store in another situation where the workload says so.
 struct Figure: Sendable {
     /// What a number counts, and with that which way is better.
     enum Unit: String, Sendable {
         case recordsPerSecond = "records/s"
         case microseconds = "microseconds"
         case bytes = "bytes"
+        case times = "times slower"
 
         var better: String {
             switch self {
             case .recordsPerSecond: "higher"
-            case .microseconds, .bytes: "lower"
+            case .microseconds, .bytes, .times: "lower"
             }
         }
     }
@@ -19,7 +21,7 @@ struct Figure: Sendable {
     let unit: Unit
     /// The feed's number.
     let ours: Double
-    /// The number of plain Swift for the same work; nil where there is nothing to compare with.
+    /// The number that it is compared with; nil where there is none.
     let baseline: Double?
 
     /// Ours divided by the baseline.

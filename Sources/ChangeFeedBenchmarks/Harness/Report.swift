@@ -17,7 +17,7 @@ struct Report: Encodable {
 
     /// Aligned columns: words to the left, numbers to the right.
     var table: String {
-        var rows = [["figure", "changefeed", "plain Swift", "ratio", "unit", "better"]]
+        var rows = [["figure", "changefeed", "baseline", "ratio", "unit", "better"]]
         for figure in figures {
             rows.append([
                 figure.id,

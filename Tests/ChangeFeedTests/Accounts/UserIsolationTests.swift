@@ -66,158 +66,176 @@ final class UserIsolationTests: XCTestCase {
     }
 
     func test6_9a_databaseChangesAreTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, feed in
-            let token = try await feed.container.database(.private, for: "anna").latestToken()
-            await expectError(.invalidArguments, detail: .foreign, rule: "6.2") {
-                try await bert.databaseChanges(since: token)
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, feed in
+                let token = try await feed.container.database(.private, for: "anna").latestToken()
+                await expectError(.invalidArguments, detail: .foreign, rule: "6.2") {
+                    try await bert.databaseChanges(since: token)
+                }
+                await expectError(.invalidArguments, detail: .foreign, rule: "6.2") {
+                    try await bert.waitForChanges(since: token, timeout: .zero)
+                }
+                let page = try await bert.databaseChanges(since: nil)
+                XCTAssertEqual(Set(page.story), ["+Notes", "+Only-bert"])
             }
-            await expectError(.invalidArguments, detail: .foreign, rule: "6.2") {
-                try await bert.waitForChanges(since: token, timeout: .zero)
-            }
-            let page = try await bert.databaseChanges(since: nil)
-            XCTAssertEqual(Set(page.story), ["+Notes", "+Only-bert"])
         }
     }
 
     func test6_9a_zoneChangesAreTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, feed in
-            let anna = feed.container.database(.private, for: "anna")
-            let token = try await anna.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
-            await expectError(.invalidArguments, detail: .foreign, zoneID: zoneID, rule: "6.2") {
-                try await bert.recordZoneChanges(inZoneWith: zoneID, since: token)
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, feed in
+                let anna = feed.container.database(.private, for: "anna")
+                let token = try await anna.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
+                await expectError(.invalidArguments, detail: .foreign, zoneID: zoneID, rule: "6.2") {
+                    try await bert.recordZoneChanges(inZoneWith: zoneID, since: token)
+                }
+                await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
+                    try await bert.recordZoneChanges(inZoneWith: annasZoneID, since: nil)
+                }
+                let page = try await bert.recordZoneChanges(inZoneWith: zoneID, since: nil)
+                XCTAssertEqual(page.story, ["+r", "+only-bert"])
+                for record in page.modifications { XCTAssertEqual(record["title"], "of bert") }
             }
-            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
-                try await bert.recordZoneChanges(inZoneWith: annasZoneID, since: nil)
-            }
-            let page = try await bert.recordZoneChanges(inZoneWith: zoneID, since: nil)
-            XCTAssertEqual(page.story, ["+r", "+only-bert"])
-            for record in page.modifications { XCTAssertEqual(record["title"], "of bert") }
         }
     }
 
     func test6_9a_recordsAreWrittenToTheUsersOwnZones() async throws {
-        try await whileAnnaIsUntouched { bert, feed in
-            let anna = feed.container.database(.private, for: "anna")
-            let (shared, hers) = (
-                Record.ID(recordName: "r", zoneID: zoneID), Record.ID(recordName: "only-anna", zoneID: zoneID)
-            )
-            // Her version of a record that both have is a conflict, and one that only she has is unknown.
-            var record = try await anna.record(for: shared)
-            record["title"] = "taken"
-            let conflict = await expectError(.serverRecordChanged, zoneID: zoneID) {
-                try await bert.save(record)
-            }
-            XCTAssertEqual(conflict?.serverRecord?["title"], "of bert")
-            var unknown = try await anna.record(for: hers)
-            unknown["title"] = "taken"
-            await expectError(.unknownItem, zoneID: zoneID) { try await bert.save(unknown) }
-            // The same names without any version are Bert's own.
-            try await bert.write("only-anna", title: "of bert too", in: zoneID)
-            try await bert.deleteRecord(withID: hers)
-            try await bert.write("r", title: "of bert again", in: zoneID)
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, feed in
+                let anna = feed.container.database(.private, for: "anna")
+                let (shared, hers) = (
+                    Record.ID(recordName: "r", zoneID: zoneID), Record.ID(recordName: "only-anna", zoneID: zoneID)
+                )
+                // Her version of a record that both have is a conflict, and one that only she has is unknown.
+                var record = try await anna.record(for: shared)
+                record["title"] = "taken"
+                let conflict = await expectError(.serverRecordChanged, zoneID: zoneID) {
+                    try await bert.save(record)
+                }
+                XCTAssertEqual(conflict?.serverRecord?["title"], "of bert")
+                var unknown = try await anna.record(for: hers)
+                unknown["title"] = "taken"
+                await expectError(.unknownItem, zoneID: zoneID) { try await bert.save(unknown) }
+                // The same names without any version are Bert's own.
+                try await bert.write("only-anna", title: "of bert too", in: zoneID)
+                try await bert.deleteRecord(withID: hers)
+                try await bert.write("r", title: "of bert again", in: zoneID)
 
-            let tag = try await anna.record(for: shared).recordChangeTag
-            let results = try await bert.modifyRecords(
-                RecordModifyRequest(deleting: [.init(recordID: shared, recordChangeTag: tag)]))
-            XCTAssertEqual(results.errors[shared]?.code, .serverRecordChanged)
-            try await bert.deleteRecord(withID: shared)
+                let tag = try await anna.record(for: shared).recordChangeTag
+                let results = try await bert.modifyRecords(
+                    RecordModifyRequest(deleting: [.init(recordID: shared, recordChangeTag: tag)]))
+                XCTAssertEqual(results.errors[shared]?.code, .serverRecordChanged)
+                try await bert.deleteRecord(withID: shared)
 
-            await expectError(.zoneNotFound, zoneID: annasZoneID) { try await bert.write("r", in: annasZoneID) }
-            await expectError(.zoneNotFound, zoneID: annasZoneID) {
-                try await bert.deleteRecord(withID: Record.ID(recordName: "r", zoneID: annasZoneID))
+                await expectError(.zoneNotFound, zoneID: annasZoneID) { try await bert.write("r", in: annasZoneID) }
+                await expectError(.zoneNotFound, zoneID: annasZoneID) {
+                    try await bert.deleteRecord(withID: Record.ID(recordName: "r", zoneID: annasZoneID))
+                }
             }
         }
     }
 
     func test6_9a_conditionsAndRequestIDsAreTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, feed in
-            let anna = feed.container.database(.private, for: "anna")
-            let token = try await anna.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
-            var record = try await bert.record(for: Record.ID(recordName: "r", zoneID: zoneID))
-            record["title"] = "of bert"
-            await expectError(.invalidArguments, detail: .foreign, zoneID: zoneID) {
-                try await bert.modifyRecords(RecordModifyRequest(saving: [record], ifZonesAt: [zoneID: token]))
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, feed in
+                let anna = feed.container.database(.private, for: "anna")
+                let token = try await anna.recordZoneChanges(inZoneWith: zoneID, since: nil).changeToken
+                var record = try await bert.record(for: Record.ID(recordName: "r", zoneID: zoneID))
+                record["title"] = "of bert"
+                await expectError(.invalidArguments, detail: .foreign, zoneID: zoneID) {
+                    try await bert.modifyRecords(RecordModifyRequest(saving: [record], ifZonesAt: [zoneID: token]))
+                }
             }
-        }
-        // The same request id and content from both: each is answered with what is theirs.
-        let feed = ListeningFixture()
-        let request = RecordModifyRequest(
-            saving: [Record(recordType: "Note", recordID: Record.ID(recordName: "r", zoneID: zoneID))],
-            requestID: "request")
-        for user in ["anna", "bert"] {
-            try await feed.makeZone(of: user)
-            for _ in 0..<2 {
-                let results = try await feed.database(of: user).modifyRecords(request)
-                let saved = try XCTUnwrap(results.saves.first).result.get()
-                XCTAssertEqual(saved.creatorUserRecordID?.recordName, user)
+            // The same request id and content from both: each is answered with what is theirs.
+            let feed = ListeningFixture()
+            let request = RecordModifyRequest(
+                saving: [Record(recordType: "Note", recordID: Record.ID(recordName: "r", zoneID: zoneID))],
+                requestID: "request")
+            for user in ["anna", "bert"] {
+                try await feed.makeZone(of: user)
+                for _ in 0..<2 {
+                    let results = try await feed.database(of: user).modifyRecords(request)
+                    let saved = try XCTUnwrap(results.saves.first).result.get()
+                    XCTAssertEqual(saved.creatorUserRecordID?.recordName, user)
+                }
             }
         }
     }
 
     func test6_9a_zonesAreTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, _ in
-            await expectError(.invalidArguments, zoneID: annasZoneID, rule: "N3") {
-                try await bert.save(RecordZone(zoneID: annasZoneID))
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, _ in
+                await expectError(.invalidArguments, zoneID: annasZoneID, rule: "N3") {
+                    try await bert.save(RecordZone(zoneID: annasZoneID))
+                }
+                await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
+                    try await bert.deleteRecordZone(withID: annasZoneID)
+                }
+                try await bert.deleteRecordZone(withID: zoneID)
+                try await bert.save(RecordZone(zoneID: zoneID))
             }
-            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
-                try await bert.deleteRecordZone(withID: annasZoneID)
-            }
-            try await bert.deleteRecordZone(withID: zoneID)
-            try await bert.save(RecordZone(zoneID: zoneID))
         }
     }
 
     func test6_9a_lookupsFindTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, _ in
-            let ids = ["r", "only-anna"].flatMap { name in
-                [zoneID, annasZoneID].map { Record.ID(recordName: name, zoneID: $0) }
-            }
-            let records = try await bert.records(for: ids)
-            XCTAssertEqual(records.count, 4)
-            XCTAssertEqual(try records[ids[0]]?.get()["title"], "of bert")
-            for id in ids.dropFirst() { XCTAssertThrowsError(try records[id]?.get()) }
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, _ in
+                let ids = ["r", "only-anna"].flatMap { name in
+                    [zoneID, annasZoneID].map { Record.ID(recordName: name, zoneID: $0) }
+                }
+                let records = try await bert.records(for: ids)
+                XCTAssertEqual(records.count, 4)
+                XCTAssertEqual(try records[ids[0]]?.get()["title"], "of bert")
+                for id in ids.dropFirst() { XCTAssertThrowsError(try records[id]?.get()) }
 
-            let zones = try await bert.recordZones(RecordZonesRequest(zoneIDs: [zoneID, annasZoneID]))
-            XCTAssertNoThrow(try zones[zoneID]?.get())
-            XCTAssertThrowsError(try zones[annasZoneID]?.get())
+                let zones = try await bert.recordZones(RecordZonesRequest(zoneIDs: [zoneID, annasZoneID]))
+                XCTAssertNoThrow(try zones[zoneID]?.get())
+                XCTAssertThrowsError(try zones[annasZoneID]?.get())
+            }
         }
     }
 
     func test6_9a_subscriptionsAreTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, _ in
-            let own = try await bert.subscription(for: "s")
-            XCTAssertEqual(own.recordType, "Ofbert")
-            await expectError(.unknownItem, rule: "SB5") { try await bert.subscription(for: "only-anna") }
-            await expectError(.unknownItem, rule: "SB5") { try await bert.deleteSubscription(withID: "only-anna") }
-            await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
-                try await bert.save(Subscription(subscriptionID: "hers", kind: .recordZone(annasZoneID)))
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, _ in
+                let own = try await bert.subscription(for: "s")
+                XCTAssertEqual(own.recordType, "Ofbert")
+                await expectError(.unknownItem, rule: "SB5") { try await bert.subscription(for: "only-anna") }
+                await expectError(.unknownItem, rule: "SB5") { try await bert.deleteSubscription(withID: "only-anna") }
+                await expectError(.zoneNotFound, zoneID: annasZoneID, rule: "FD8") {
+                    try await bert.save(Subscription(subscriptionID: "hers", kind: .recordZone(annasZoneID)))
+                }
+                try await bert.save(Subscription(subscriptionID: "s", kind: .database))
+                try await bert.deleteSubscription(withID: "s")
+                let left = try await bert.allSubscriptions()
+                XCTAssertEqual(left.map(\.subscriptionID), ["only-bert"])
             }
-            try await bert.save(Subscription(subscriptionID: "s", kind: .database))
-            try await bert.deleteSubscription(withID: "s")
-            let left = try await bert.allSubscriptions()
-            XCTAssertEqual(left.map(\.subscriptionID), ["only-bert"])
         }
     }
 
     func test6_9a_hintsAreTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, feed in
-            let anna = feed.container.database(.private, for: "anna")
-            let overheard = bert.notifications(for: "only-anna")
-            let same = bert.notifications(for: "s")
-            let own = bert.notifications(for: "only-bert")
-            let listening = anna.notifications(for: "only-anna")
-            try await bert.write("r", title: "of bert", in: zoneID)
-            XCTAssertEqual(listening.takeWaiting(), [])
-            XCTAssertEqual(overheard.takeWaiting(), [])
-            XCTAssertEqual(same.takeWaiting(), [])
-            XCTAssertEqual(own.takeWaiting().map(\.story), ["Notes"])
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, feed in
+                let anna = feed.container.database(.private, for: "anna")
+                let overheard = bert.notifications(for: "only-anna")
+                let same = bert.notifications(for: "s")
+                let own = bert.notifications(for: "only-bert")
+                let listening = anna.notifications(for: "only-anna")
+                try await bert.write("r", title: "of bert", in: zoneID)
+                XCTAssertEqual(listening.takeWaiting(), [])
+                XCTAssertEqual(overheard.takeWaiting(), [])
+                XCTAssertEqual(same.takeWaiting(), [])
+                XCTAssertEqual(own.takeWaiting().map(\.story), ["Notes"])
+            }
         }
     }
 
     func test6_9a_theAccountIsTheUsersOwn() async throws {
-        try await whileAnnaIsUntouched { bert, _ in
-            let account = try await bert.account()
-            XCTAssertEqual(account, .available(userID: "bert"))
+        try await overEveryStore {
+            try await whileAnnaIsUntouched { bert, _ in
+                let account = try await bert.account()
+                XCTAssertEqual(account, .available(userID: "bert"))
+            }
         }
     }
 }

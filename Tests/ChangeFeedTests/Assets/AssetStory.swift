@@ -140,7 +140,7 @@ extension FeedFixture {
     ) {
         let (clock, randomness) = (Clock(), Locked(Random(seed: 1)))
         let draw: @Sendable () -> UInt64 = { randomness.withLock { $0.next() } }
-        let store = store ?? InMemoryStore(randomness: draw)
+        let store = store ?? (StoreKind.current ?? .memory).make(randomness: draw)
         var configuration = Container.Configuration(now: { clock.now }, randomness: draw)
         configure(&configuration)
         self.store = store

@@ -23,24 +23,26 @@ final class FileAssetStoreTests: XCTestCase {
     }
 
     func testWhatACrashLeftIsRemoved() async throws {
-        let directory = try TemporaryDirectory()
-        let manager = FileManager.default
-        for leftover in ["uploads/session-abcdef", "uploads/session-locked", "staging/session-uvwxyz"] {
-            let path = directory.url.appendingPathComponent(leftover)
-            try manager.createDirectory(at: path, withIntermediateDirectories: true)
-            try Data("half".utf8).write(to: path.appendingPathComponent("1"))
-        }
-        // A lock file of a process that is no more is free.
-        _ = try directory.file("uploads/session-locked/lock", "")
+        try await overEveryStore {
+            let directory = try TemporaryDirectory()
+            let manager = FileManager.default
+            for leftover in ["uploads/session-abcdef", "uploads/session-locked", "staging/session-uvwxyz"] {
+                let path = directory.url.appendingPathComponent(leftover)
+                try manager.createDirectory(at: path, withIntermediateDirectories: true)
+                try Data("half".utf8).write(to: path.appendingPathComponent("1"))
+            }
+            // A lock file of a process that is no more is free.
+            _ = try directory.file("uploads/session-locked/lock", "")
 
-        let store = try FileAssetStore(directory: directory.url)
-        XCTAssertEqual(directory.files(below: "uploads"), [])
-        // Copies for readers are looked after when the first is made.
-        let story = try await AssetStory(store)
-        let record = try await story.save("r1", photo: "hello")
-        let file = try story.photo(of: record).loadFile()
-        XCTAssertEqual(directory.files(below: "staging").count, 1)
-        XCTAssertEqual(try Data(contentsOf: file), Data("hello".utf8))
+            let store = try FileAssetStore(directory: directory.url)
+            XCTAssertEqual(directory.files(below: "uploads"), [])
+            // Copies for readers are looked after when the first is made.
+            let story = try await AssetStory(store)
+            let record = try await story.save("r1", photo: "hello")
+            let file = try story.photo(of: record).loadFile()
+            XCTAssertEqual(directory.files(below: "staging").count, 1)
+            XCTAssertEqual(try Data(contentsOf: file), Data("hello".utf8))
+        }
     }
 
     func testALivingUploadIsNobodysLeftover() throws {

@@ -82,19 +82,21 @@ final class FetchDatabaseChangesOperationTests: XCTestCase {
     }
 
     func testFD5_anErrorCarriesNoTokenAndWhatCameBeforeStaysValid() async throws {
-        let feed = FeedFixture()
-        for name in ["A", "B"] { try await feed.makeZone(name) }
-        let page = try await feed.database.databaseChanges(since: nil, resultsLimit: 1)
-        let database = ScriptedDatabase(database: { _, number in
-            number == 1 ? .success(page) : .failure(ChangeFeedError(.networkFailure, "Gone."))
-        })
+        try await overEveryStore {
+            let feed = FeedFixture()
+            for name in ["A", "B"] { try await feed.makeZone(name) }
+            let page = try await feed.database.databaseChanges(since: nil, resultsLimit: 1)
+            let database = ScriptedDatabase(database: { _, number in
+                number == 1 ? .success(page) : .failure(ChangeFeedError(.networkFailure, "Gone."))
+            })
 
-        let events = await run(Operation(), on: database)
+            let events = await run(Operation(), on: database)
 
-        XCTAssertEqual(story(events), ["+A", "token", "failed: networkFailure"])
-        guard case .changeTokenUpdated(let token) = events[1] else { return XCTFail("\(events[1])") }
-        let rest = try await feed.database.databaseChanges(since: token)
-        XCTAssertEqual(rest.story, ["+B"])
+            XCTAssertEqual(story(events), ["+A", "token", "failed: networkFailure"])
+            guard case .changeTokenUpdated(let token) = events[1] else { return XCTFail("\(events[1])") }
+            let rest = try await feed.database.databaseChanges(since: token)
+            XCTAssertEqual(rest.story, ["+B"])
+        }
     }
 
     func testB22_aForeignTokenIsTheOperationsError() async throws {
@@ -116,36 +118,40 @@ final class FetchDatabaseChangesOperationTests: XCTestCase {
     }
 
     func testB17_aServerThatDoesNotMoveIsAnError() async throws {
-        let feed = FeedFixture()
-        let token = try await feed.databaseToken()
-        let database = ScriptedDatabase(database: { _, _ in
-            .success(DatabaseChanges(changes: [], changeToken: token, moreComing: true))
-        })
+        try await overEveryStore {
+            let feed = FeedFixture()
+            let token = try await feed.databaseToken()
+            let database = ScriptedDatabase(database: { _, _ in
+                .success(DatabaseChanges(changes: [], changeToken: token, moreComing: true))
+            })
 
-        let events = await run(Operation(), on: database)
+            let events = await run(Operation(), on: database)
 
-        guard case .completed(.failure(let error)) = events.last else { return XCTFail("not failed") }
-        XCTAssertEqual(error.detail, .noProgress)
-        let requests = await database.databaseRequests.count
-        XCTAssertLessThanOrEqual(requests, 3)
+            guard case .completed(.failure(let error)) = events.last else { return XCTFail("not failed") }
+            XCTAssertEqual(error.detail, .noProgress)
+            let requests = await database.databaseRequests.count
+            XCTAssertLessThanOrEqual(requests, 3)
+        }
     }
 
     func testACancelledOperationEndsWithOperationCancelled() async throws {
-        let feed = FeedFixture()
-        for name in ["A", "B", "C"] { try await feed.makeZone(name) }
-        let page = try await feed.database.databaseChanges(since: nil, resultsLimit: 1)
-        let database = ScriptedDatabase(database: { _, _ in .success(page) })
+        try await overEveryStore {
+            let feed = FeedFixture()
+            for name in ["A", "B", "C"] { try await feed.makeZone(name) }
+            let page = try await feed.database.databaseChanges(since: nil, resultsLimit: 1)
+            let database = ScriptedDatabase(database: { _, _ in .success(page) })
 
-        let task = Task {
-            var events: [Operation.Event] = []
-            for await event in Operation().events(from: database) {
-                events.append(event)
-                if events.count == 1 { withUnsafeCurrentTask { $0?.cancel() } }
+            let task = Task {
+                var events: [Operation.Event] = []
+                for await event in Operation().events(from: database) {
+                    events.append(event)
+                    if events.count == 1 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+                return events
             }
-            return events
-        }
-        let events = await task.value
+            let events = await task.value
 
-        XCTAssertEqual(story(events), ["+A", "token", "failed: operationCancelled"])
+            XCTAssertEqual(story(events), ["+A", "token", "failed: operationCancelled"])
+        }
     }
 }

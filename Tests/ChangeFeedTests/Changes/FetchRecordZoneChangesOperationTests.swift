@@ -195,53 +195,58 @@ final class FetchRecordZoneChangesOperationTests: XCTestCase {
     }
 
     func testB14_aZoneThatFailsMidwayKeepsTheTokenOfItsLastBatch() async throws {
-        // Given a server that fails zone B after its first batch
-        let feed = FeedFixture()
-        let (a, b) = (try await feed.makeZone("A"), try await feed.makeZone("B"))
-        for zone in [a, b] { try await feed.fill(zone, count: 3) }
-        let whole = try await feed.pages(of: a)[0]
-        let batch = try await feed.database.recordZoneChanges(inZoneWith: b, since: nil, resultsLimit: 1)
-        let database = ScriptedDatabase(zone: { request, number in
-            switch (request.zoneID, number) {
-            case (b, 1): .success(batch)
-            case (b, _): .failure(ChangeFeedError(.serviceUnavailable, "Busy.", retryAfter: .seconds(3)))
-            default: .success(whole)
-            }
-        })
+        try await overEveryStore {
+            // Given a server that fails zone B after its first batch
+            let feed = FeedFixture()
+            let (a, b) = (try await feed.makeZone("A"), try await feed.makeZone("B"))
+            for zone in [a, b] { try await feed.fill(zone, count: 3) }
+            let whole = try await feed.pages(of: a)[0]
+            let batch = try await feed.database.recordZoneChanges(inZoneWith: b, since: nil, resultsLimit: 1)
+            let database = ScriptedDatabase(zone: { request, number in
+                switch (request.zoneID, number) {
+                case (b, 1): .success(batch)
+                case (b, _): .failure(ChangeFeedError(.serviceUnavailable, "Busy.", retryAfter: .seconds(3)))
+                default: .success(whole)
+                }
+            })
 
-        let events = await run(Operation(recordZoneIDs: [b, a]), on: database)
+            let events = await run(Operation(recordZoneIDs: [b, a]), on: database)
 
-        // Then B's first batch stands with its token, A is whole, and nothing says that B is complete
-        XCTAssertEqual(
-            story(events),
-            [
-                "B +r1", "B token", "B failed: serviceUnavailable", "A +r1", "A +r2", "A +r3", "A done",
-                "failed: partialFailure",
-            ])
-        guard case .changeTokenUpdated(_, let token, _) = events[1] else { return XCTFail("\(events[1])") }
-        let rest = try await feed.database.recordZoneChanges(inZoneWith: b, since: token)
-        XCTAssertEqual(rest.story, ["+r2", "+r3"])
-        guard case .completed(.failure(let error)) = events.last else { return XCTFail("no error") }
-        XCTAssertEqual(error.partialErrors[.zone(b)]?.retryAfter, .seconds(3))
+            // Then B's first batch stands with its token, A is whole, and nothing says that B is complete
+            XCTAssertEqual(
+                story(events),
+                [
+                    "B +r1", "B token", "B failed: serviceUnavailable", "A +r1", "A +r2", "A +r3", "A done",
+                    "failed: partialFailure",
+                ])
+            guard case .changeTokenUpdated(_, let token, _) = events[1] else { return XCTFail("\(events[1])") }
+            let rest = try await feed.database.recordZoneChanges(inZoneWith: b, since: token)
+            XCTAssertEqual(rest.story, ["+r2", "+r3"])
+            guard case .completed(.failure(let error)) = events.last else { return XCTFail("no error") }
+            XCTAssertEqual(error.partialErrors[.zone(b)]?.retryAfter, .seconds(3))
+        }
     }
 
     func testB17_aZoneThatDoesNotMoveFailsAndTheNextIsFetched() async throws {
-        let feed = FeedFixture()
-        let (a, b) = (try await feed.makeZone("A"), try await feed.makeZone("B"))
-        let (stuck, whole) = (try await feed.token(of: a), try await feed.pages(of: b)[0])
-        let database = ScriptedDatabase(zone: { request, _ in
-            guard request.zoneID == a else { return .success(whole) }
-            return .success(ZoneChanges(changes: [], changeToken: stuck, clientChangeTokenData: nil, moreComing: true))
-        })
+        try await overEveryStore {
+            let feed = FeedFixture()
+            let (a, b) = (try await feed.makeZone("A"), try await feed.makeZone("B"))
+            let (stuck, whole) = (try await feed.token(of: a), try await feed.pages(of: b)[0])
+            let database = ScriptedDatabase(zone: { request, _ in
+                guard request.zoneID == a else { return .success(whole) }
+                return .success(
+                    ZoneChanges(changes: [], changeToken: stuck, clientChangeTokenData: nil, moreComing: true))
+            })
 
-        let events = await run(Operation(recordZoneIDs: [a, b]), on: database)
+            let events = await run(Operation(recordZoneIDs: [a, b]), on: database)
 
-        let ends = story(events).filter { $0 != "A token" }
-        XCTAssertEqual(ends, ["A failed: internalError", "B done", "failed: partialFailure"])
-        let requests = await database.zoneRequests.filter { $0.zoneID == a }.count
-        XCTAssertLessThanOrEqual(requests, 3)
-        guard case .completed(.failure(let error)) = events.last else { return XCTFail("no error") }
-        XCTAssertEqual(error.partialErrors[.zone(a)]?.detail, .noProgress)
+            let ends = story(events).filter { $0 != "A token" }
+            XCTAssertEqual(ends, ["A failed: internalError", "B done", "failed: partialFailure"])
+            let requests = await database.zoneRequests.filter { $0.zoneID == a }.count
+            XCTAssertLessThanOrEqual(requests, 3)
+            guard case .completed(.failure(let error)) = events.last else { return XCTFail("no error") }
+            XCTAssertEqual(error.partialErrors[.zone(a)]?.detail, .noProgress)
+        }
     }
 
     func testFZ1_thePublicDatabaseIsRefused() async throws {
@@ -253,11 +258,13 @@ final class FetchRecordZoneChangesOperationTests: XCTestCase {
     }
 
     func testNoZonesAreDoneAtOnce() async throws {
-        let database = ScriptedDatabase()
-        let events = await run(Operation(recordZoneIDs: []), on: database)
-        XCTAssertEqual(story(events), ["done"])
-        let requests = await database.zoneRequests.count
-        XCTAssertEqual(requests, 0)
+        try await overEveryStore {
+            let database = ScriptedDatabase()
+            let events = await run(Operation(recordZoneIDs: []), on: database)
+            XCTAssertEqual(story(events), ["done"])
+            let requests = await database.zoneRequests.count
+            XCTAssertEqual(requests, 0)
+        }
     }
 
     func testFZ9_anOperationIsAValueThatRunsAgain() async throws {
@@ -274,30 +281,32 @@ final class FetchRecordZoneChangesOperationTests: XCTestCase {
     }
 
     func testACancelledOperationEndsWithOperationCancelledAndAsksNoMore() async throws {
-        let feed = FeedFixture()
-        let (a, b) = (try await feed.makeZone("A"), try await feed.makeZone("B"))
-        try await feed.fill(a, count: 4)
-        let page = try await feed.database.recordZoneChanges(inZoneWith: a, since: nil, resultsLimit: 2)
-        let database = ScriptedDatabase(zone: { _, _ in .success(page) })
+        try await overEveryStore {
+            let feed = FeedFixture()
+            let (a, b) = (try await feed.makeZone("A"), try await feed.makeZone("B"))
+            try await feed.fill(a, count: 4)
+            let page = try await feed.database.recordZoneChanges(inZoneWith: a, since: nil, resultsLimit: 2)
+            let database = ScriptedDatabase(zone: { _, _ in .success(page) })
 
-        let task = Task {
-            var events: [Operation.Event] = []
-            for await event in Operation(recordZoneIDs: [a, b]).events(from: database) {
-                events.append(event)
-                if events.count == 1 { withUnsafeCurrentTask { $0?.cancel() } }
+            let task = Task {
+                var events: [Operation.Event] = []
+                for await event in Operation(recordZoneIDs: [a, b]).events(from: database) {
+                    events.append(event)
+                    if events.count == 1 { withUnsafeCurrentTask { $0?.cancel() } }
+                }
+                return events
             }
-            return events
-        }
-        let events = await task.value
+            let events = await task.value
 
-        // What had arrived is handed over with its token; then both zones are cancelled, and nothing hangs
-        XCTAssertEqual(
-            story(events),
-            [
-                "A +r1", "A +r2", "A token", "A failed: operationCancelled", "B failed: operationCancelled",
-                "failed: operationCancelled",
-            ])
-        let requests = await database.zoneRequests.count
-        XCTAssertEqual(requests, 1)
+            // What had arrived is handed over with its token; then both zones are cancelled, and nothing hangs
+            XCTAssertEqual(
+                story(events),
+                [
+                    "A +r1", "A +r2", "A token", "A failed: operationCancelled", "B failed: operationCancelled",
+                    "failed: operationCancelled",
+                ])
+            let requests = await database.zoneRequests.count
+            XCTAssertEqual(requests, 1)
+        }
     }
 }

@@ -71,15 +71,17 @@ final class OutsideDatabaseTests: XCTestCase {
     }
 
     func testADatabaseThatGivesNoResultForAnItemIsReportedAndTrapsNothing() async throws {
-        let database: any RecordDatabase = ScriptedDatabase()
-        let recordID = Record.ID(recordName: "a", zoneID: RecordZone.ID(zoneName: "Notes"))
-        await expectError(.internalError) {
-            try await database.save(Record(recordType: "Note", recordID: recordID))
+        try await overEveryStore {
+            let database: any RecordDatabase = ScriptedDatabase()
+            let recordID = Record.ID(recordName: "a", zoneID: RecordZone.ID(zoneName: "Notes"))
+            await expectError(.internalError) {
+                try await database.save(Record(recordType: "Note", recordID: recordID))
+            }
+            await expectError(.internalError) { try await database.record(for: recordID) }
+            await expectError(.internalError) { try await database.deleteRecord(withID: recordID) }
+            await expectError(.internalError) { try await database.save(RecordZone(zoneName: "Notes")) }
+            await expectError(.internalError) { try await database.recordZone(for: recordID.zoneID) }
+            await expectError(.internalError) { try await database.deleteRecordZone(withID: recordID.zoneID) }
         }
-        await expectError(.internalError) { try await database.record(for: recordID) }
-        await expectError(.internalError) { try await database.deleteRecord(withID: recordID) }
-        await expectError(.internalError) { try await database.save(RecordZone(zoneName: "Notes")) }
-        await expectError(.internalError) { try await database.recordZone(for: recordID.zoneID) }
-        await expectError(.internalError) { try await database.deleteRecordZone(withID: recordID.zoneID) }
     }
 }

@@ -38,110 +38,122 @@ final class PageSequenceTests: XCTestCase {
     }
 
     func testTheSequenceStartsAtItsTokenAndPassesItsParametersOn() async throws {
-        let (token, next) = try await twoZoneTokens()
-        let database = ScriptedDatabase(zone: { _, number in
-            .success(
-                ZoneChanges(
-                    changes: [], changeToken: next, clientChangeTokenData: nil, moreComing: number == 1))
-        })
-        let pages = database.recordZoneChangePages(
-            inZoneWith: notes, since: token, desiredKeys: ["title"], resultsLimit: 7)
+        try await overEveryStore {
+            let (token, next) = try await twoZoneTokens()
+            let database = ScriptedDatabase(zone: { _, number in
+                .success(
+                    ZoneChanges(
+                        changes: [], changeToken: next, clientChangeTokenData: nil, moreComing: number == 1))
+            })
+            let pages = database.recordZoneChangePages(
+                inZoneWith: notes, since: token, desiredKeys: ["title"], resultsLimit: 7)
 
-        var count = 0
-        for try await _ in pages { count += 1 }
+            var count = 0
+            for try await _ in pages { count += 1 }
 
-        XCTAssertEqual(count, 2)
-        let requests = await database.zoneRequests
-        XCTAssertEqual(requests.map(\.since), [token, next])
-        XCTAssertEqual(requests.map(\.zoneID), [notes, notes])
-        XCTAssertEqual(requests.map(\.desiredKeys), [["title"], ["title"]])
-        XCTAssertEqual(requests.map(\.resultsLimit), [7, 7])
+            XCTAssertEqual(count, 2)
+            let requests = await database.zoneRequests
+            XCTAssertEqual(requests.map(\.since), [token, next])
+            XCTAssertEqual(requests.map(\.zoneID), [notes, notes])
+            XCTAssertEqual(requests.map(\.desiredKeys), [["title"], ["title"]])
+            XCTAssertEqual(requests.map(\.resultsLimit), [7, 7])
+        }
     }
 
     func testAPageIsAskedForWhenItIsAwaited() async throws {
-        let (one, two) = try await twoDatabaseTokens()
-        let database = ScriptedDatabase(database: { _, number in
-            .success(
-                DatabaseChanges(
-                    changes: [.modified(RecordZone.ID(zoneName: "Z\(number)"))],
-                    changeToken: number % 2 == 1 ? one : two, moreComing: true))
-        })
+        try await overEveryStore {
+            let (one, two) = try await twoDatabaseTokens()
+            let database = ScriptedDatabase(database: { _, number in
+                .success(
+                    DatabaseChanges(
+                        changes: [.modified(RecordZone.ID(zoneName: "Z\(number)"))],
+                        changeToken: number % 2 == 1 ? one : two, moreComing: true))
+            })
 
-        // Given a sequence that nobody reads
-        let pages = database.databaseChangePages(since: nil)
-        var requests = await database.databaseRequests.count
-        XCTAssertEqual(requests, 0)
+            // Given a sequence that nobody reads
+            let pages = database.databaseChangePages(since: nil)
+            var requests = await database.databaseRequests.count
+            XCTAssertEqual(requests, 0)
 
-        // When two pages are read
-        var iterator = pages.makeAsyncIterator()
-        _ = try await iterator.next()
-        _ = try await iterator.next()
+            // When two pages are read
+            var iterator = pages.makeAsyncIterator()
+            _ = try await iterator.next()
+            _ = try await iterator.next()
 
-        // Then two were asked for
-        requests = await database.databaseRequests.count
-        XCTAssertEqual(requests, 2)
+            // Then two were asked for
+            requests = await database.databaseRequests.count
+            XCTAssertEqual(requests, 2)
+        }
     }
 
     func testB17_aZoneThatSaysMoreAndDoesNotMoveEndsTheSequence() async throws {
-        let (token, _) = try await twoZoneTokens()
-        let database = ScriptedDatabase(zone: { _, _ in
-            .success(ZoneChanges(changes: [], changeToken: token, clientChangeTokenData: nil, moreComing: true))
-        })
+        try await overEveryStore {
+            let (token, _) = try await twoZoneTokens()
+            let database = ScriptedDatabase(zone: { _, _ in
+                .success(ZoneChanges(changes: [], changeToken: token, clientChangeTokenData: nil, moreComing: true))
+            })
 
-        await expectError(.internalError, detail: .noProgress, zoneID: notes, rule: "6.3.2") {
-            for try await _ in database.recordZoneChangePages(inZoneWith: self.notes, since: nil) {}
+            await expectError(.internalError, detail: .noProgress, zoneID: notes, rule: "6.3.2") {
+                for try await _ in database.recordZoneChangePages(inZoneWith: self.notes, since: nil) {}
+            }
+
+            let requests = await database.zoneRequests.count
+            XCTAssertLessThanOrEqual(requests, 3)
         }
-
-        let requests = await database.zoneRequests.count
-        XCTAssertLessThanOrEqual(requests, 3)
     }
 
     func testB17_aDatabaseThatSaysMoreAndDoesNotMoveEndsTheSequence() async throws {
-        let (token, _) = try await twoDatabaseTokens()
-        let database = ScriptedDatabase(database: { _, _ in
-            .success(DatabaseChanges(changes: [], changeToken: token, moreComing: true))
-        })
+        try await overEveryStore {
+            let (token, _) = try await twoDatabaseTokens()
+            let database = ScriptedDatabase(database: { _, _ in
+                .success(DatabaseChanges(changes: [], changeToken: token, moreComing: true))
+            })
 
-        await expectError(.internalError, detail: .noProgress, rule: "6.3.2") {
-            for try await _ in database.databaseChangePages(since: token) {}
+            await expectError(.internalError, detail: .noProgress, rule: "6.3.2") {
+                for try await _ in database.databaseChangePages(since: token) {}
+            }
+
+            let requests = await database.databaseRequests.count
+            XCTAssertEqual(requests, 1)
         }
-
-        let requests = await database.databaseRequests.count
-        XCTAssertEqual(requests, 1)
     }
 
     func testASequenceThatFailedIsOver() async throws {
-        let (token, _) = try await twoZoneTokens()
-        let database = ScriptedDatabase(zone: { _, _ in
-            .success(ZoneChanges(changes: [], changeToken: token, clientChangeTokenData: nil, moreComing: true))
-        })
-        var iterator = database.recordZoneChangePages(inZoneWith: notes, since: token).makeAsyncIterator()
-        do {
-            _ = try await iterator.next()
-            XCTFail("a page from a server that is stuck")
-        } catch {
-            XCTAssertEqual(error.detail, .noProgress)
+        try await overEveryStore {
+            let (token, _) = try await twoZoneTokens()
+            let database = ScriptedDatabase(zone: { _, _ in
+                .success(ZoneChanges(changes: [], changeToken: token, clientChangeTokenData: nil, moreComing: true))
+            })
+            var iterator = database.recordZoneChangePages(inZoneWith: notes, since: token).makeAsyncIterator()
+            do throws(ChangeFeedError) {
+                _ = try await iterator.next()
+                XCTFail("a page from a server that is stuck")
+            } catch {
+                XCTAssertEqual(error.detail, .noProgress)
+            }
+            let after = try await iterator.next()
+            XCTAssertNil(after)
         }
-        let after = try await iterator.next()
-        XCTAssertNil(after)
     }
 
     func testTheDatabasesErrorsComeThrough() async throws {
-        let (one, _) = try await twoZoneTokens()
-        let database = ScriptedDatabase(zone: { _, number in
-            number == 1
-                ? .success(ZoneChanges(changes: [], changeToken: one, clientChangeTokenData: nil, moreComing: true))
-                : .failure(ChangeFeedError(.zoneBusy, "Later.", retryAfter: .seconds(5)))
-        })
-        var pages = 0
-        do throws(ChangeFeedError) {
-            for try await _ in database.recordZoneChangePages(inZoneWith: notes, since: nil) { pages += 1 }
-            XCTFail("the error was lost")
-        } catch {
-            XCTAssertEqual(error.code, .zoneBusy)
-            XCTAssertEqual(error.retryAfter, .seconds(5))
+        try await overEveryStore {
+            let (one, _) = try await twoZoneTokens()
+            let database = ScriptedDatabase(zone: { _, number in
+                number == 1
+                    ? .success(ZoneChanges(changes: [], changeToken: one, clientChangeTokenData: nil, moreComing: true))
+                    : .failure(ChangeFeedError(.zoneBusy, "Later.", retryAfter: .seconds(5)))
+            })
+            var pages = 0
+            do throws(ChangeFeedError) {
+                for try await _ in database.recordZoneChangePages(inZoneWith: notes, since: nil) { pages += 1 }
+                XCTFail("the error was lost")
+            } catch {
+                XCTAssertEqual(error.code, .zoneBusy)
+                XCTAssertEqual(error.retryAfter, .seconds(5))
+            }
+            XCTAssertEqual(pages, 1)
         }
-        XCTAssertEqual(pages, 1)
     }
 
     func testCancellationBetweenTwoPagesIsOperationCancelled() async throws {
@@ -168,28 +180,30 @@ final class PageSequenceTests: XCTestCase {
     }
 
     func testCancellationEndsASequenceOverADatabaseThatDoesNotLook() async throws {
-        let (one, two) = try await twoDatabaseTokens()
-        let database = ScriptedDatabase(database: { _, number in
-            .success(
-                DatabaseChanges(
-                    changes: [.modified(RecordZone.ID(zoneName: "Z"))], changeToken: number % 2 == 1 ? one : two,
-                    moreComing: number < 100))
-        })
-        let task = Task {
-            var pages = 0
-            do throws(ChangeFeedError) {
-                for try await _ in database.databaseChangePages(since: nil) {
-                    pages += 1
-                    if pages == 3 { withUnsafeCurrentTask { $0?.cancel() } }
+        try await overEveryStore {
+            let (one, two) = try await twoDatabaseTokens()
+            let database = ScriptedDatabase(database: { _, number in
+                .success(
+                    DatabaseChanges(
+                        changes: [.modified(RecordZone.ID(zoneName: "Z"))], changeToken: number % 2 == 1 ? one : two,
+                        moreComing: number < 100))
+            })
+            let task = Task {
+                var pages = 0
+                do throws(ChangeFeedError) {
+                    for try await _ in database.databaseChangePages(since: nil) {
+                        pages += 1
+                        if pages == 3 { withUnsafeCurrentTask { $0?.cancel() } }
+                    }
+                    return (pages, nil as ChangeFeedError?)
+                } catch {
+                    return (pages, error)
                 }
-                return (pages, nil as ChangeFeedError?)
-            } catch {
-                return (pages, error)
             }
+            let (pages, error) = await task.value
+            XCTAssertEqual(pages, 3)
+            XCTAssertEqual(error?.code, .operationCancelled)
         }
-        let (pages, error) = await task.value
-        XCTAssertEqual(pages, 3)
-        XCTAssertEqual(error?.code, .operationCancelled)
     }
 
     /// Two tokens of one zone, the second behind the first.

@@ -9,7 +9,7 @@ extension FeedFixture {
         configured configure: (inout Container.Configuration) -> Void
     ) {
         let draw: @Sendable () -> UInt64 = { randomness.withLock { $0.next() } }
-        let store = store ?? InMemoryStore(randomness: draw)
+        let store = store ?? (StoreKind.current ?? .memory).make(randomness: draw)
         var configuration = Container.Configuration(now: { clock.now }, randomness: draw)
         configure(&configuration)
         self.store = store

@@ -109,22 +109,24 @@ final class NotificationTests: XCTestCase {
     }
 
     func testSB3_theOriginatingDeviceIsLeftOutOnRequest() async throws {
-        let feed = ListeningFixture()
-        let zoneID = try await feed.makeZone()
-        let (phone, laptop) = (feed.device("phone"), feed.device("laptop"))
-        let writer = phone.database(.private)
-        for excludes in [false, true] {
-            try await writer.save(
-                Subscription(subscriptionID: "all", kind: .database, excludesOriginatingDevice: excludes))
-            let own = writer.notifications(for: "all")
-            let others = laptop.database(.private).notifications(for: "all")
-            let nobodys = feed.database().notifications(for: "all")
-            try await writer.write("r", in: zoneID)
-            XCTAssertEqual(own.takeWaiting().map(\.story), excludes ? [] : ["Notes"])
-            XCTAssertEqual(others.takeWaiting().map(\.story), ["Notes"])
-            XCTAssertEqual(nobodys.takeWaiting().map(\.story), ["Notes"])
-            try await feed.database().write("r", in: zoneID)
-            XCTAssertEqual(own.takeWaiting().map(\.story), ["Notes"])
+        try await overEveryStore {
+            let feed = ListeningFixture()
+            let zoneID = try await feed.makeZone()
+            let (phone, laptop) = (feed.device("phone"), feed.device("laptop"))
+            let writer = phone.database(.private)
+            for excludes in [false, true] {
+                try await writer.save(
+                    Subscription(subscriptionID: "all", kind: .database, excludesOriginatingDevice: excludes))
+                let own = writer.notifications(for: "all")
+                let others = laptop.database(.private).notifications(for: "all")
+                let nobodys = feed.database().notifications(for: "all")
+                try await writer.write("r", in: zoneID)
+                XCTAssertEqual(own.takeWaiting().map(\.story), excludes ? [] : ["Notes"])
+                XCTAssertEqual(others.takeWaiting().map(\.story), ["Notes"])
+                XCTAssertEqual(nobodys.takeWaiting().map(\.story), ["Notes"])
+                try await feed.database().write("r", in: zoneID)
+                XCTAssertEqual(own.takeWaiting().map(\.story), ["Notes"])
+            }
         }
     }
 
@@ -164,42 +166,46 @@ final class NotificationTests: XCTestCase {
     }
 
     func testSB3_aConsumerThatHasGoneLeavesNothingBehind() async throws {
-        let feed = ListeningFixture()
-        let zoneID = try await feed.makeZone()
-        try await feed.database().save(everything)
-        do {
-            let hints = feed.database().notifications(for: "all")
-            XCTAssertEqual(feed.container.hub.listenerCount, 1)
-            try await feed.database().write("r", in: zoneID)
-            for await hint in hints {
-                XCTAssertEqual(hint.story, "Notes")
-                break
+        try await overEveryStore {
+            let feed = ListeningFixture()
+            let zoneID = try await feed.makeZone()
+            try await feed.database().save(everything)
+            do {
+                let hints = feed.database().notifications(for: "all")
+                XCTAssertEqual(feed.container.hub.listenerCount, 1)
+                try await feed.database().write("r", in: zoneID)
+                for await hint in hints {
+                    XCTAssertEqual(hint.story, "Notes")
+                    break
+                }
             }
+            XCTAssertEqual(feed.container.hub.listenerCount, 0)
+            try await feed.database().write("r", in: zoneID)
         }
-        XCTAssertEqual(feed.container.hub.listenerCount, 0)
-        try await feed.database().write("r", in: zoneID)
     }
 
     func testSB3_aCancelledConsumerLeavesNothingBehind() async throws {
-        let feed = ListeningFixture()
-        let zoneID = try await feed.makeZone()
-        try await feed.database().save(everything)
-        let hints = feed.database().notifications(for: "all")
-        let (heard, hearing) = AsyncStream<String>.makeStream()
-        let consumer = Task {
-            for await hint in hints { hearing.yield(hint.story) }
-            return "ended"
+        try await overEveryStore {
+            let feed = ListeningFixture()
+            let zoneID = try await feed.makeZone()
+            try await feed.database().save(everything)
+            let hints = feed.database().notifications(for: "all")
+            let (heard, hearing) = AsyncStream<String>.makeStream()
+            let consumer = Task {
+                for await hint in hints { hearing.yield(hint.story) }
+                return "ended"
+            }
+            try await feed.database().write("r", in: zoneID)
+            var iterator = heard.makeAsyncIterator()
+            let first = await iterator.next()
+            XCTAssertEqual(first, "Notes")
+            consumer.cancel()
+            let end = await consumer.value
+            XCTAssertEqual(end, "ended")
+            XCTAssertEqual(feed.container.hub.listenerCount, 0, "although the sequence is still held")
+            try await feed.database().write("r", in: zoneID)
+            XCTAssertEqual(hints.takeWaiting(), [])
         }
-        try await feed.database().write("r", in: zoneID)
-        var iterator = heard.makeAsyncIterator()
-        let first = await iterator.next()
-        XCTAssertEqual(first, "Notes")
-        consumer.cancel()
-        let end = await consumer.value
-        XCTAssertEqual(end, "ended")
-        XCTAssertEqual(feed.container.hub.listenerCount, 0, "although the sequence is still held")
-        try await feed.database().write("r", in: zoneID)
-        XCTAssertEqual(hints.takeWaiting(), [])
     }
 
     func testSB3_aConsumerEndsWithItsServer() async {
@@ -212,29 +218,33 @@ final class NotificationTests: XCTestCase {
     }
 
     func testSB3_aHintTooManyWhereSubscriptionsCannotBeRead() async throws {
-        let store = FailingStore()
-        let feed = ListeningFixture(store: store)
-        let zoneID = try await feed.makeZone()
-        try await feed.database().save(everything)
-        let hints = feed.database().notifications(for: "all")
-        store.failsReads.withLock { $0 = true }
-        try await feed.database().write("r", in: zoneID)
-        XCTAssertEqual(hints.takeWaiting().map(\.story), ["*"], "the write has succeeded, and is told of")
-        store.failsReads.withLock { $0 = false }
-        try await feed.database().write("r", in: zoneID)
-        XCTAssertEqual(hints.takeWaiting().map(\.story), ["Notes"])
+        try await overEveryStore {
+            let store = FailingStore()
+            let feed = ListeningFixture(store: store)
+            let zoneID = try await feed.makeZone()
+            try await feed.database().save(everything)
+            let hints = feed.database().notifications(for: "all")
+            store.failsReads.withLock { $0 = true }
+            try await feed.database().write("r", in: zoneID)
+            XCTAssertEqual(hints.takeWaiting().map(\.story), ["*"], "the write has succeeded, and is told of")
+            store.failsReads.withLock { $0 = false }
+            try await feed.database().write("r", in: zoneID)
+            XCTAssertEqual(hints.takeWaiting().map(\.story), ["Notes"])
+        }
     }
 
     func testSB3_subscriptionsAreReadOnceForManyWrites() async throws {
-        let store = FailingStore()
-        let feed = ListeningFixture(store: store)
-        let zoneID = try await feed.makeZone()
-        try await feed.database().save(everything)
-        let hints = feed.database().notifications(for: "all")
-        try await feed.database().write("r", in: zoneID)
-        XCTAssertEqual(hints.takeWaiting().map(\.story), ["Notes"])
-        store.failsReads.withLock { $0 = true }
-        for _ in 0..<10 { try await feed.database().write("r", in: zoneID) }
-        XCTAssertEqual(hints.takeWaiting().map(\.story), ["Notes"], "none of them had to read")
+        try await overEveryStore {
+            let store = FailingStore()
+            let feed = ListeningFixture(store: store)
+            let zoneID = try await feed.makeZone()
+            try await feed.database().save(everything)
+            let hints = feed.database().notifications(for: "all")
+            try await feed.database().write("r", in: zoneID)
+            XCTAssertEqual(hints.takeWaiting().map(\.story), ["Notes"])
+            store.failsReads.withLock { $0 = true }
+            for _ in 0..<10 { try await feed.database().write("r", in: zoneID) }
+            XCTAssertEqual(hints.takeWaiting().map(\.story), ["Notes"], "none of them had to read")
+        }
     }
 }

@@ -169,23 +169,25 @@ final class SubscriptionTests: XCTestCase {
     }
 
     func testSB5_aSubscriptionThatCannotBeReadSaysSo() async throws {
-        let store = InMemoryStore()
-        let database = ListeningFixture(store: store).database()
-        try await database.save(everything)
-        try await store.write { (writer) throws(ChangeFeedError) in
-            var key: String?
-            try writer.scanMeta(of: .subscriptions, from: "") { found, _ in
-                key = found
-                return .next
+        try await overEveryStore {
+            let store = InMemoryStore()
+            let database = ListeningFixture(store: store).database()
+            try await database.save(everything)
+            try await store.write { (writer) throws(ChangeFeedError) in
+                var key: String?
+                try writer.scanMeta(of: .subscriptions, from: "") { found, _ in
+                    key = found
+                    return .next
+                }
+                try writer.setMetaValue([255, 0], for: key ?? "", of: .subscriptions)
             }
-            try writer.setMetaValue([255, 0], for: key ?? "", of: .subscriptions)
+            let error = await expectError(.internalError, detail: .damaged) {
+                try await database.subscription(for: "all")
+            }
+            XCTAssertEqual(error?.message.contains("all"), true)
+            try await database.save(everything)
+            let there = try await database.allSubscriptions()
+            XCTAssertEqual(there, [everything])
         }
-        let error = await expectError(.internalError, detail: .damaged) {
-            try await database.subscription(for: "all")
-        }
-        XCTAssertEqual(error?.message.contains("all"), true)
-        try await database.save(everything)
-        let there = try await database.allSubscriptions()
-        XCTAssertEqual(there, [everything])
     }
 }

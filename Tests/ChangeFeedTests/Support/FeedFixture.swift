@@ -45,7 +45,7 @@ struct FeedFixture: Sendable {
         randomness: Locked<Random> = Locked(Random(seed: 1))
     ) {
         let draw: @Sendable () -> UInt64 = { randomness.withLock { $0.next() } }
-        let store = store ?? InMemoryStore(randomness: draw)
+        let store = store ?? (StoreKind.current ?? .memory).make(randomness: draw)
         self.store = store
         self.clock = clock
         self.randomness = randomness
@@ -223,16 +223,13 @@ struct LocalCopy: Equatable {
 extension XCTestCase {
     /// Tells a story once over every kind of store there is.
     func forEachStore(limits: Limits = .cloudKit, _ story: (FeedFixture) async throws -> Void) async throws {
-        let kinds: [(name: String, make: (@Sendable () -> UInt64) -> any ChangeStore)] = [
-            ("InMemoryStore", { InMemoryStore(randomness: $0) })
-        ]
-        for (index, kind) in kinds.enumerated() {
-            let randomness = Locked(FeedFixture.Random(seed: UInt64(index + 1)))
+        for kind in StoreKind.current.map({ [$0] }) ?? StoreKind.allCases {
+            let randomness = Locked(FeedFixture.Random(seed: 1))
             let store = kind.make { randomness.withLock { $0.next() } }
             do {
                 try await story(FeedFixture(store: store, limits: limits, randomness: randomness))
             } catch {
-                XCTFail("over \(kind.name): \(error)")
+                XCTFail("over \(kind.rawValue): \(error)")
                 throw error
             }
         }

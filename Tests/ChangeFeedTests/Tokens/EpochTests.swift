@@ -37,146 +37,167 @@ final class EpochTests: XCTestCase {
     }
 
     func test6_1_5_aTokenFromBeforeTheBackupLivesOn() async throws {
-        let story = try await restore()
-        try await story.after.save("b", "e", in: notes)
+        try await overEveryStore {
+            let story = try await restore()
+            try await story.after.save("b", "e", in: notes)
 
-        let page = try await story.after.database.recordZoneChanges(inZoneWith: notes, since: story.zoneTokenInBackup)
-        let zones = try await story.after.database.databaseChanges(since: story.databaseTokenInBackup)
+            let page = try await story.after.database.recordZoneChanges(
+                inZoneWith: notes, since: story.zoneTokenInBackup)
+            let zones = try await story.after.database.databaseChanges(since: story.databaseTokenInBackup)
 
-        XCTAssertEqual(page.story, ["+b", "+e"])
-        XCTAssertEqual(zones.story, ["+Notes"])
+            XCTAssertEqual(page.story, ["+b", "+e"])
+            XCTAssertEqual(zones.story, ["+Notes"])
+        }
     }
 
     func test6_1_5_aTokenFromAfterTheBackupHasExpiredBeforeTheFirstNewWrite() async throws {
-        let story = try await restore()
-        await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, rule: "6.1.5") {
-            try await story.after.database.recordZoneChanges(inZoneWith: self.notes, since: story.zoneTokenLost)
-        }
-        await expectError(.changeTokenExpired, detail: .historyReset, rule: "6.1.5") {
-            try await story.after.database.databaseChanges(since: story.databaseTokenLost)
-        }
-    }
-
-    /// With fewer new writes than were lost, as many, and more: at one of them the numbers are the same.
-    func test6_1_5_aTokenFromAfterTheBackupHasExpiredHoweverFarTheNewHistoryHasCome() async throws {
-        let story = try await restore()
-        for step in 1...8 {
-            try await story.after.save("new", title: "\(step)", in: notes)
-            await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, "step \(step)") {
+        try await overEveryStore {
+            let story = try await restore()
+            await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, rule: "6.1.5") {
                 try await story.after.database.recordZoneChanges(inZoneWith: self.notes, since: story.zoneTokenLost)
             }
-            await expectError(.changeTokenExpired, detail: .historyReset, "step \(step)") {
+            await expectError(.changeTokenExpired, detail: .historyReset, rule: "6.1.5") {
                 try await story.after.database.databaseChanges(since: story.databaseTokenLost)
             }
         }
     }
 
+    /// With fewer new writes than were lost, as many, and more: at one of them the numbers are the same.
+    func test6_1_5_aTokenFromAfterTheBackupHasExpiredHoweverFarTheNewHistoryHasCome() async throws {
+        try await overEveryStore {
+            let story = try await restore()
+            for step in 1...8 {
+                try await story.after.save("new", title: "\(step)", in: notes)
+                await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, "step \(step)") {
+                    try await story.after.database.recordZoneChanges(inZoneWith: self.notes, since: story.zoneTokenLost)
+                }
+                await expectError(.changeTokenExpired, detail: .historyReset, "step \(step)") {
+                    try await story.after.database.databaseChanges(since: story.databaseTokenLost)
+                }
+            }
+        }
+    }
+
     func test6_1_5_aTokenOfTheNewHistoryHasExpiredInTheOld() async throws {
-        let story = try await restore()
-        for step in 1...8 {
-            try await story.after.save("new", title: "\(step)", in: notes)
-            let token = try await story.after.token(of: notes)
-            await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, "step \(step)") {
-                try await story.before.database.recordZoneChanges(inZoneWith: self.notes, since: token)
+        try await overEveryStore {
+            let story = try await restore()
+            for step in 1...8 {
+                try await story.after.save("new", title: "\(step)", in: notes)
+                let token = try await story.after.token(of: notes)
+                await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, "step \(step)") {
+                    try await story.before.database.recordZoneChanges(inZoneWith: self.notes, since: token)
+                }
             }
         }
     }
 
     func test6_1_5_tagsNeverRepeatAcrossARestore() async throws {
-        let story = try await restore()
-        let lost = Set(story.recordsLost.compactMap(\.recordChangeTag))
-        XCTAssertEqual(lost.count, 3)
-        var fresh: Set<String> = []
-        for _ in 1...6 {
-            fresh.formUnion(try await story.after.save("a", "c", "d", in: notes).compactMap(\.recordChangeTag))
+        try await overEveryStore {
+            let story = try await restore()
+            let lost = Set(story.recordsLost.compactMap(\.recordChangeTag))
+            XCTAssertEqual(lost.count, 3)
+            var fresh: Set<String> = []
+            for _ in 1...6 {
+                fresh.formUnion(try await story.after.save("a", "c", "d", in: notes).compactMap(\.recordChangeTag))
+            }
+            XCTAssertEqual(fresh.count, 18)
+            XCTAssertEqual(fresh.intersection(lost), [])
         }
-        XCTAssertEqual(fresh.count, 18)
-        XCTAssertEqual(fresh.intersection(lost), [])
     }
 
     func testM3_aVersionThatWasLostIsAConflictThoughItsNumberIsTakenAgain() async throws {
-        // Given a device that has the version of a which the restore lost
-        let story = try await restore()
-        var edited = try XCTUnwrap(story.recordsLost.first)
-        edited["title"] = "edited"
-        // When the new history has a version of a at the same number
-        try await story.after.save("a", title: "new", in: notes)
-        // Then it is another version
-        let error = await expectError(.serverRecordChanged, zoneID: notes) {
-            try await story.after.database.save(edited)
+        try await overEveryStore {
+            // Given a device that has the version of a which the restore lost
+            let story = try await restore()
+            var edited = try XCTUnwrap(story.recordsLost.first)
+            edited["title"] = "edited"
+            // When the new history has a version of a at the same number
+            try await story.after.save("a", title: "new", in: notes)
+            // Then it is another version
+            let error = await expectError(.serverRecordChanged, zoneID: notes) {
+                try await story.after.database.save(edited)
+            }
+            XCTAssertEqual(error?.serverRecord?["title"], "new")
         }
-        XCTAssertEqual(error?.serverRecord?["title"], "new")
     }
 
     func test6_1_5_twoRestoresOfOneBackupAreTwoHistories() async throws {
-        let store = InMemoryStore(randomness: { 4 })
-        let feed = FeedFixture(store: store)
-        try await feed.makeZone()
-        let backup = store.snapshot()
-        let (one, two) = (
-            feed.reopened(over: try InMemoryStore(restoring: backup)),
-            feed.reopened(over: try InMemoryStore(restoring: backup))
-        )
-        try await one.save("a", title: "one", in: notes)
-        try await two.save("a", title: "two", in: notes)
-        let token = try await one.token(of: notes)
-        await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes) {
-            try await two.database.recordZoneChanges(inZoneWith: self.notes, since: token)
+        try await overEveryStore {
+            let store = InMemoryStore(randomness: { 4 })
+            let feed = FeedFixture(store: store)
+            try await feed.makeZone()
+            let backup = store.snapshot()
+            let (one, two) = (
+                feed.reopened(over: try InMemoryStore(restoring: backup)),
+                feed.reopened(over: try InMemoryStore(restoring: backup))
+            )
+            try await one.save("a", title: "one", in: notes)
+            try await two.save("a", title: "two", in: notes)
+            let token = try await one.token(of: notes)
+            await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes) {
+                try await two.database.recordZoneChanges(inZoneWith: self.notes, since: token)
+            }
         }
     }
 
     func test6_2_aFirstReadThatBeganAfterTheBackupHasExpiredThoughItIsNotFarYet() async throws {
-        // Given a first read whose page ends before the backup and whose start lies after it
-        let store = InMemoryStore(randomness: { 4 })
-        let before = FeedFixture(store: store)
-        try await before.makeZone()
-        try await before.save("a", "b", in: notes)
-        let backup = store.snapshot()
-        try await before.delete("b", in: notes)
-        try await before.save("c", in: notes)
-        let page = try await before.database.recordZoneChanges(inZoneWith: notes, since: nil, resultsLimit: 1)
-        XCTAssertEqual(page.story, ["+a"])
+        try await overEveryStore {
+            // Given a first read whose page ends before the backup and whose start lies after it
+            let store = InMemoryStore(randomness: { 4 })
+            let before = FeedFixture(store: store)
+            try await before.makeZone()
+            try await before.save("a", "b", in: notes)
+            let backup = store.snapshot()
+            try await before.delete("b", in: notes)
+            try await before.save("c", in: notes)
+            let page = try await before.database.recordZoneChanges(inZoneWith: notes, since: nil, resultsLimit: 1)
+            XCTAssertEqual(page.story, ["+a"])
 
-        let after = before.reopened(over: try InMemoryStore(restoring: backup))
-        for step in 0...4 {
-            if step > 0 { try await after.save("new", in: notes) }
-            await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, "step \(step)") {
-                try await after.database.recordZoneChanges(inZoneWith: self.notes, since: page.changeToken)
+            let after = before.reopened(over: try InMemoryStore(restoring: backup))
+            for step in 0...4 {
+                if step > 0 { try await after.save("new", in: notes) }
+                await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, "step \(step)") {
+                    try await after.database.recordZoneChanges(inZoneWith: self.notes, since: page.changeToken)
+                }
             }
         }
     }
 
     func test6_4_aFirstReadThatBeganBeforeTheBackupGoesOnAfterTheRestore() async throws {
-        let store = InMemoryStore(randomness: { 4 })
-        let before = FeedFixture(store: store)
-        try await before.makeZone()
-        try await before.save("a", "b", "c", in: notes)
-        let page = try await before.database.recordZoneChanges(inZoneWith: notes, since: nil, resultsLimit: 1)
-        let after = before.reopened(over: try InMemoryStore(restoring: store.snapshot()))
-        try await after.delete("a", in: notes)
+        try await overEveryStore {
+            let store = InMemoryStore(randomness: { 4 })
+            let before = FeedFixture(store: store)
+            try await before.makeZone()
+            try await before.save("a", "b", "c", in: notes)
+            let page = try await before.database.recordZoneChanges(inZoneWith: notes, since: nil, resultsLimit: 1)
+            let after = before.reopened(over: try InMemoryStore(restoring: store.snapshot()))
+            try await after.delete("a", in: notes)
 
-        let rest = try await after.pages(of: notes, since: page.changeToken, limit: 1)
+            let rest = try await after.pages(of: notes, since: page.changeToken, limit: 1)
 
-        XCTAssertEqual(rest.flatMap(\.story), ["+b", "+c", "-a"])
+            XCTAssertEqual(rest.flatMap(\.story), ["+b", "+c", "-a"])
+        }
     }
 
     func test6_2_aZoneCreatedInTheNewHistoryIsToldFromTheOneThatWasLost() async throws {
-        // Given a zone that was created after the backup, and read
-        let store = InMemoryStore(randomness: { 4 })
-        let before = FeedFixture(store: store)
-        try await before.makeZone("Other")
-        let backup = store.snapshot()
-        try await before.makeZone()
-        try await before.save("a", in: notes)
-        let token = try await before.token(of: notes)
+        try await overEveryStore {
+            // Given a zone that was created after the backup, and read
+            let store = InMemoryStore(randomness: { 4 })
+            let before = FeedFixture(store: store)
+            try await before.makeZone("Other")
+            let backup = store.snapshot()
+            try await before.makeZone()
+            try await before.save("a", in: notes)
+            let token = try await before.token(of: notes)
 
-        // When a zone of its name is created at the same number in the restored store
-        let after = before.reopened(over: try InMemoryStore(restoring: backup))
-        try await after.makeZone()
-        try await after.save("x", in: notes)
+            // When a zone of its name is created at the same number in the restored store
+            let after = before.reopened(over: try InMemoryStore(restoring: backup))
+            try await after.makeZone()
+            try await after.save("x", in: notes)
 
-        await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, rule: "6.1.5") {
-            try await after.database.recordZoneChanges(inZoneWith: self.notes, since: token)
+            await expectError(.changeTokenExpired, detail: .historyReset, zoneID: notes, rule: "6.1.5") {
+                try await after.database.recordZoneChanges(inZoneWith: self.notes, since: token)
+            }
         }
     }
 

@@ -42,60 +42,70 @@ final class TokenMutationTests: XCTestCase {
     }
 
     func testB101_everyFlippedBitIsRefused() async throws {
-        let tokens = try await realTokens()
-        for data in tokens.zone + tokens.database {
-            for bit in 0..<data.count * 8 {
-                var flipped = data
-                flipped[bit / 8] ^= 1 << (bit % 8)
-                expectRefusal(of: flipped, "bit \(bit)")
+        try await overEveryStore {
+            let tokens = try await realTokens()
+            for data in tokens.zone + tokens.database {
+                for bit in 0..<data.count * 8 {
+                    var flipped = data
+                    flipped[bit / 8] ^= 1 << (bit % 8)
+                    expectRefusal(of: flipped, "bit \(bit)")
+                }
             }
         }
     }
 
     func testB101_everyTruncationIsRefused() async throws {
-        let tokens = try await realTokens()
-        for data in tokens.zone + tokens.database {
-            for length in 0..<data.count {
-                expectRefusal(of: data.prefix(length), "first \(length)")
-                expectRefusal(of: data.suffix(length), "last \(length)")
+        try await overEveryStore {
+            let tokens = try await realTokens()
+            for data in tokens.zone + tokens.database {
+                for length in 0..<data.count {
+                    expectRefusal(of: data.prefix(length), "first \(length)")
+                    expectRefusal(of: data.suffix(length), "last \(length)")
+                }
             }
         }
     }
 
     func testB101_everyExtensionIsRefused() async throws {
-        let tokens = try await realTokens()
-        for data in tokens.zone + tokens.database {
-            for byte in UInt8.min...UInt8.max {
-                expectRefusal(of: data + [byte], "with \(byte) behind it")
-                expectRefusal(of: [byte] + data, "with \(byte) before it")
+        try await overEveryStore {
+            let tokens = try await realTokens()
+            for data in tokens.zone + tokens.database {
+                for byte in UInt8.min...UInt8.max {
+                    expectRefusal(of: data + [byte], "with \(byte) behind it")
+                    expectRefusal(of: [byte] + data, "with \(byte) before it")
+                }
+                for other in tokens.zone + tokens.database { expectRefusal(of: data + other, "two tokens") }
+                expectRefusal(of: data + Data(count: 4_096), "with zeros behind it")
             }
-            for other in tokens.zone + tokens.database { expectRefusal(of: data + other, "two tokens") }
-            expectRefusal(of: data + Data(count: 4_096), "with zeros behind it")
         }
     }
 
     func testB101_everyReplacedByteIsRefused() async throws {
-        let tokens = try await realTokens()
-        for data in tokens.zone + tokens.database {
-            for index in data.indices {
-                for byte in [UInt8.min, 1, 0x7F, 0x80, .max] where data[index] != byte {
-                    var changed = data
-                    changed[index] = byte
-                    expectRefusal(of: changed, "\(byte) at \(index)")
+        try await overEveryStore {
+            let tokens = try await realTokens()
+            for data in tokens.zone + tokens.database {
+                for index in data.indices {
+                    for byte in [UInt8.min, 1, 0x7F, 0x80, .max] where data[index] != byte {
+                        var changed = data
+                        changed[index] = byte
+                        expectRefusal(of: changed, "\(byte) at \(index)")
+                    }
                 }
             }
         }
     }
 
     func testB101_piecesOfTwoTokensAreRefused() async throws {
-        let tokens = try await realTokens()
-        let all = tokens.zone + tokens.database
-        for first in all {
-            for second in all where first != second {
-                for cut in 1..<min(first.count, second.count) {
-                    let spliced = first.prefix(cut) + second.dropFirst(cut)
-                    if all.contains(spliced) { continue }
-                    expectRefusal(of: Data(spliced), "cut at \(cut)")
+        try await overEveryStore {
+            let tokens = try await realTokens()
+            let all = tokens.zone + tokens.database
+            for first in all {
+                for second in all where first != second {
+                    for cut in 1..<min(first.count, second.count) {
+                        let spliced = first.prefix(cut) + second.dropFirst(cut)
+                        if all.contains(spliced) { continue }
+                        expectRefusal(of: Data(spliced), "cut at \(cut)")
+                    }
                 }
             }
         }
@@ -122,49 +132,60 @@ final class TokenMutationTests: XCTestCase {
     }
 
     func testB101_tenMegabytesAreRefused() async throws {
-        let token = try await realTokens().zone[0]
-        expectRefusal(of: Data(count: 10_000_000), "zeros")
-        expectRefusal(of: Data(repeating: .max, count: 10_000_000), "ones")
-        expectRefusal(of: token + Data(count: 10_000_000), "a token and zeros")
+        try await overEveryStore {
+            let token = try await realTokens().zone[0]
+            expectRefusal(of: Data(count: 10_000_000), "zeros")
+            expectRefusal(of: Data(repeating: .max, count: 10_000_000), "ones")
+            expectRefusal(of: token + Data(count: 10_000_000), "a token and zeros")
+        }
     }
 
     func testB101_aSliceOfDataIsReadFromItsOwnBeginning() async throws {
-        let data = try await realTokens().zone[1]
-        let slice = (Data([9, 9, 9]) + data + Data([9])).dropFirst(3).dropLast()
-        XCTAssertNotEqual(slice.startIndex, 0)
-        let token = try ZoneChangeToken(data: slice)
-        XCTAssertEqual(token.data, data)
+        try await overEveryStore {
+            let data = try await realTokens().zone[1]
+            let slice = (Data([9, 9, 9]) + data + Data([9])).dropFirst(3).dropLast()
+            XCTAssertNotEqual(slice.startIndex, 0)
+            let token = try ZoneChangeToken(data: slice)
+            XCTAssertEqual(token.data, data)
+        }
     }
 
     func testB101_damagedBytesAreRefusedByCodable() async throws {
-        let tokens = try await realTokens()
-        var random = FeedFixture.Random(seed: 7)
-        for data in tokens.zone + tokens.database {
-            for _ in 0..<60 {
-                var damaged = data
-                damaged[Int.random(in: damaged.indices, using: &random)] ^= UInt8.random(in: 1...255, using: &random)
-                let archive = try JSONEncoder().encode([damaged])
-                XCTAssertThrowsError(try JSONDecoder().decode([ZoneChangeToken].self, from: archive)) { error in
-                    XCTAssertEqual((error as? ChangeFeedError)?.detail, .damaged)
-                }
-                XCTAssertThrowsError(try JSONDecoder().decode([DatabaseChangeToken].self, from: archive)) { error in
-                    XCTAssertEqual((error as? ChangeFeedError)?.detail, .damaged)
+        try await overEveryStore {
+            let tokens = try await realTokens()
+            var random = FeedFixture.Random(seed: 7)
+            for data in tokens.zone + tokens.database {
+                for _ in 0..<60 {
+                    var damaged = data
+                    damaged[Int.random(in: damaged.indices, using: &random)] ^= UInt8.random(
+                        in: 1...255, using: &random)
+                    let archive = try JSONEncoder().encode([damaged])
+                    XCTAssertThrowsError(try JSONDecoder().decode([ZoneChangeToken].self, from: archive)) { error in
+                        XCTAssertEqual((error as? ChangeFeedError)?.detail, .damaged)
+                    }
+                    XCTAssertThrowsError(try JSONDecoder().decode([DatabaseChangeToken].self, from: archive)) { error in
+                        XCTAssertEqual((error as? ChangeFeedError)?.detail, .damaged)
+                    }
                 }
             }
-        }
-        for text in ["[\"\"]", "[\"AQ==\"]", "[\"not base 64!\"]", "[null]", "[7]", "[{}]", "[[]]", "[\"\\u0000\"]"] {
-            XCTAssertThrowsError(try JSONDecoder().decode([ZoneChangeToken].self, from: Data(text.utf8)), text) {
-                XCTAssertTrue($0 is ChangeFeedError || $0 is DecodingError, "\(text): \($0)")
+            for text in [
+                "[\"\"]", "[\"AQ==\"]", "[\"not base 64!\"]", "[null]", "[7]", "[{}]", "[[]]", "[\"\\u0000\"]",
+            ] {
+                XCTAssertThrowsError(try JSONDecoder().decode([ZoneChangeToken].self, from: Data(text.utf8)), text) {
+                    XCTAssertTrue($0 is ChangeFeedError || $0 is DecodingError, "\(text): \($0)")
+                }
             }
         }
     }
 
     func testT2_codableTellsTheKindsApart() async throws {
-        let tokens = try await realTokens()
-        for data in tokens.zone {
-            let archive = try JSONEncoder().encode([data])
-            XCTAssertThrowsError(try JSONDecoder().decode([DatabaseChangeToken].self, from: archive)) { error in
-                XCTAssertEqual((error as? ChangeFeedError)?.detail, .wrongKind)
+        try await overEveryStore {
+            let tokens = try await realTokens()
+            for data in tokens.zone {
+                let archive = try JSONEncoder().encode([data])
+                XCTAssertThrowsError(try JSONDecoder().decode([DatabaseChangeToken].self, from: archive)) { error in
+                    XCTAssertEqual((error as? ChangeFeedError)?.detail, .wrongKind)
+                }
             }
         }
     }
