@@ -24,7 +24,12 @@ struct Opening {
         if sqlite3_db_readonly(connection.handle, "main") == 1 {
             throw connection.failure(SQLITE_READONLY)
         }
-        try connection.execute("PRAGMA journal_mode = WAL")
+        guard try connection.texts("PRAGMA journal_mode = WAL") == ["wal"] else {
+            throw ChangeFeedError(
+                .internalError,
+                "The store \"\(path)\" is on a file system where readers and a writer cannot share a file. Put it on a "
+                    + "local disk.")
+        }
         try connection.execute(
             """
             PRAGMA synchronous = \(configuration.durability == .full ? "FULL" : "NORMAL");
