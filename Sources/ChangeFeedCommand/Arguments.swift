@@ -5,6 +5,8 @@ struct Option: Sendable {
         case flag
         /// A whole number within these bounds.
         case number(ClosedRange<UInt64>)
+        /// Any text; the word stands for it in the help.
+        case text(String)
     }
 
     /// Its name without the two dashes.
@@ -19,6 +21,10 @@ struct Option: Sendable {
 
     static func number(_ name: String, _ range: ClosedRange<UInt64>, _ help: String) -> Option {
         Option(name: name, kind: .number(range), help: help)
+    }
+
+    static func text(_ name: String, _ word: String, _ help: String) -> Option {
+        Option(name: name, kind: .text(word), help: help)
     }
 }
 
@@ -36,6 +42,7 @@ struct UsageError: Error, Equatable {
 struct Arguments: Equatable, Sendable {
     private(set) var flags: Set<String> = []
     private(set) var numbers: [String: UInt64] = [:]
+    private(set) var texts: [String: String] = [:]
     private(set) var positionals: [String] = []
 
     init(parsing arguments: [String], options: [Option]) throws(UsageError) {
@@ -84,6 +91,11 @@ struct Arguments: Equatable, Sendable {
                 throw UsageError("--\(option.name) takes \(Self.describe(range)), not \(shown(value))")
             }
             numbers[option.name] = number
+        case .text(let word):
+            guard let value = attached ?? rest.popFirst() else {
+                throw UsageError("--\(option.name) needs a value: \(word)")
+            }
+            texts[option.name] = value
         }
     }
 

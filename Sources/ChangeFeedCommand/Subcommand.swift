@@ -1,3 +1,5 @@
+import ChangeFeed
+
 /// How a command ends, as scripts see it.
 enum ExitStatus: Int32, Sendable {
     /// It did what was asked, and what it checked holds.
@@ -30,6 +32,7 @@ struct Subcommand: Sendable {
             switch option.kind {
             case .flag: (label: "--\(option.name)", help: option.help)
             case .number: (label: "--\(option.name) N", help: option.help)
+            case .text(let word): (label: "--\(option.name) \(word)", help: option.help)
             }
         }
         return """
@@ -92,6 +95,8 @@ struct ChangeFeedTool: Sendable {
             complain("changefeed \(name): \(error.sentence); see changefeed \(name) --help")
         } catch let error as GitError {
             complain("changefeed \(name): \(error.sentence)")
+        } catch let error as ChangeFeedError {
+            complain("changefeed \(name): \(error.message)")
         }
         return .refused
     }
