@@ -27,7 +27,7 @@ extension SQLiteStore: SnapshottingStore {
         return snapshot
     }
 
-    /// Puts everything back to what it was. Use ``ChangeFeed/Container/restoreFromSnapshot(_:)``, which also begins an
+    /// Puts everything back to what it was. Use the container's `restoreFromSnapshot(_:)`, which also begins an
     /// epoch. Throws `invalidArguments` for a snapshot of another kind of store.
     public func restore(_ snapshot: any StoreSnapshot) async throws(ChangeFeedError) {
         guard let snapshot = snapshot as? Snapshot else {

@@ -1,6 +1,6 @@
 import ChangeFeed
 
-/// The promises of ``ChangeStore``, and one suite that holds any store to them.
+/// The promises of `ChangeStore`, and one suite that holds any store to them.
 ///
 /// Whoever writes an adapter calls it from a test:
 ///
@@ -62,7 +62,7 @@ public struct StoreConformance: Sendable {
     /// is what is wanted.
     ///
     /// Checks of stores that are reopened are run if a way was given, those of snapshots if it is a
-    /// ``SnapshottingStore``.
+    /// `SnapshottingStore`.
     public func run() async -> [Failure] {
         await run(StoreConformance.checks)
     }
