@@ -14,16 +14,14 @@ struct Opening {
     /// is written often meanwhile is copied once.
     private static let checkpointPages = 8000
 
-    /// The connection that writes, over a file of the latest version.
-    func writer() throws(ChangeFeedError) -> SQLiteWriter {
+    /// The connection that writes, over a file of the latest version, and the right to.
+    func writer() throws(ChangeFeedError) -> (SQLiteWriter, WriterLock) {
         let connection = try SQLiteConnection(path: path, access: .create, fileSystem: configuration.fileSystem)
         try waitWhenBusy(connection)
+        let lock = try WriterLock(besides: connection.fileName)
+        if sqlite3_db_readonly(connection.handle, "main") == 1 { throw connection.failure(SQLITE_READONLY) }
         // Nothing of the file is changed before it is known to be a store.
-        try connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         try Migrations.run(on: connection, describing: path)
-        if sqlite3_db_readonly(connection.handle, "main") == 1 {
-            throw connection.failure(SQLITE_READONLY)
-        }
         guard try connection.texts("PRAGMA journal_mode = WAL") == ["wal"] else {
             throw ChangeFeedError(
                 .internalError,
@@ -41,7 +39,7 @@ struct Opening {
             """)
         let identity = try StoreIdentity.load(
             from: connection, randomness: configuration.randomness, nameBits: configuration.nameBits)
-        return try SQLiteWriter(connection, identity: identity)
+        return (try SQLiteWriter(connection, identity: identity), lock)
     }
 
     /// The connections that read beside a writer.

@@ -76,8 +76,7 @@ public final class SQLiteStore: ChangeStore {
         let opening = Opening(path: path, configuration: configuration)
         switch configuration.access {
         case .readWrite:
-            let lock = try WriterLock(besides: path)
-            let writer = try opening.writer()
+            let (writer, lock) = try opening.writer()
             let readers = try opening.readers(of: writer.identity)
             self.init(
                 url: url, configuration: configuration, writers: WriterQueue(writer, path: path),

@@ -2,49 +2,39 @@ import ChangeFeed
 import ChangeFeedSQLite
 import Foundation
 
-/// A process that writes to a store until somebody kills it: `ChangeFeedCrashChild FILE ROUND WRITERS`.
+/// What tests need another process for.
 ///
-/// Each writer saves one atomic batch after the other: four new notes, and its note `last-W` that says which batch was
-/// the latest. After each acknowledged batch it prints `W ROUND BATCH`. The first line says `ready`.
+/// - `ChangeFeedCrashChild FILE ROUND WRITERS` writes to a store until somebody kills it.
+/// - `ChangeFeedCrashChild read FILE TIMES` reads a store that somebody else may write to.
+/// - `ChangeFeedCrashChild use FILE` reads a store and writes to it, once.
 @main
 struct Main {
     static func main() async throws {
-        let arguments = CommandLine.arguments
-        guard arguments.count == 4, let round = Int(arguments[2]), let writers = Int(arguments[3]) else { exit(2) }
-        let store: SQLiteStore
-        do {
-            store = try await SQLiteStore.open(at: URL(fileURLWithPath: arguments[1]))
-        } catch {
-            say("refused: \(error.message)")
-            exit(1)
-        }
-        let database = Container(identifier: "test", store: store).database(.private, for: "anna")
-        let zoneID = try await database.save(RecordZone(zoneName: "Notes")).zoneID
-        say("ready")
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            for writer in 0..<writers {
-                group.addTask {
-                    for batch in 0..<1_000_000 {
-                        let names = (0..<4).map { "\(writer)-\(round)-\(batch)-\($0)" } + ["last-\(writer)"]
-                        let records = names.map { name in
-                            var record = Record(
-                                recordType: "Note", recordID: Record.ID(recordName: name, zoneID: zoneID))
-                            record["text"] = "\(round)-\(batch)"
-                            return record
-                        }
-                        let results = try await database.modifyRecords(
-                            saving: records, savePolicy: .allKeys, atomically: true)
-                        for save in results.saves { _ = try save.result.get() }
-                        say("\(writer) \(round) \(batch)")
-                    }
-                }
-            }
-            try await group.waitForAll()
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.count == 3, arguments[0] == "read", let times = Int(arguments[2]) {
+            try await Visitor(file: arguments[1]).read(times: times)
+        } else if arguments.count == 2, arguments[0] == "use" {
+            try await Visitor(file: arguments[1]).use()
+        } else if arguments.count == 3, let round = Int(arguments[1]), let writers = Int(arguments[2]) {
+            try await Batches(file: arguments[0], round: round).write(writers: writers)
+        } else {
+            exit(2)
         }
     }
+}
 
-    /// One line in one write, so that the lines of several writers do not mix.
-    private static func say(_ line: String) {
-        FileHandle.standardOutput.write(Data((line + "\n").utf8))
+/// One line in one write, so that the lines of several writers do not mix.
+func say(_ line: String) {
+    FileHandle.standardOutput.write(Data((line + "\n").utf8))
+}
+
+/// Opens a store, or says why it is refused and ends the process.
+func openOrEnd(_ file: String, _ access: SQLiteStore.Configuration.Access = .readWrite) async -> SQLiteStore {
+    do {
+        return try await SQLiteStore.open(
+            at: URL(fileURLWithPath: file), configuration: SQLiteStore.Configuration(access: access))
+    } catch {
+        say("refused: \(error.message)")
+        exit(1)
     }
 }

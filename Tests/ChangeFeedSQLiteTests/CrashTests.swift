@@ -9,39 +9,60 @@ final class CrashTests: XCTestCase {
     private let crashes = ProcessInfo.processInfo.environment["CHANGEFEED_CRASHES"].flatMap(Int.init) ?? 100
     private let writers = 3
 
-    func testWhatWasAcknowledgedIsThereAndNothingIsThereInPart() async throws {
-        let folder = try StoreFolder()
-        var random = SeededRandom(seed: 2026)
-        var acknowledged: Set<String> = []
+    /// A batch that a writer has written, or tried to.
+    private struct Batch: Hashable {
+        let writer: Int
+        let round: Int
+        let number: Int
+
+        /// A batch from what a writer said.
+        init?(line: String) {
+            let numbers = line.split(separator: " ").compactMap { Int($0) }
+            guard numbers.count == 3 else { return nil }
+            (writer, round, number) = (numbers[0], numbers[1], numbers[2])
+        }
+
+        init?(noteNamed name: String) {
+            self.init(line: name.split(separator: "-").dropLast().joined(separator: " "))
+        }
+    }
+
+    /// What the parent knows of a file over all crashes.
+    private struct Knowledge {
+        var acknowledged: Set<Batch> = []
         var held: [String: String] = [:]
         var token: ZoneChangeToken?
         var head = ChangePosition.beginning
+        /// What each tag that was ever seen stands for.
+        var tags: [String: String] = [:]
+    }
+
+    func testWhatWasAcknowledgedIsThereAndNothingIsThereInPart() async throws {
+        let folder = try StoreFolder()
+        var random = SeededRandom(seed: 2026)
+        var known = Knowledge()
         var file = folder.file()
         for round in 0..<crashes {
             // A new file now and then, so that the first moments of one are among those that are hit.
             if round % 20 == 0 {
-                (acknowledged, held, token, head) = ([], [:], nil, .beginning)
+                known = Knowledge()
                 file = folder.file("\(round).db")
             }
-            acknowledged.formUnion(try crash(file, round: round, after: Int(random.next() % 60), &random))
+            let lines = try crash(file, round: round, after: Int(random.next() % 60), &random)
+            known.acknowledged.formUnion(lines.compactMap(Batch.init(line:)))
 
             let store = try await SQLiteStore.open(at: file, configuration: .small())
             let notes = Notes(over: store)
-            let newHead = try await store.read { (reader) throws(ChangeFeedError) in try reader.head }
-            XCTAssertGreaterThanOrEqual(newHead, head, "round \(round)")
-            head = newHead
-            if round % 20 == 0, try await notes.database.allRecordZones().isEmpty {
-                await store.close()
-                continue
-            }
+            let head = try await store.read { (reader) throws(ChangeFeedError) in try reader.head }
+            XCTAssertGreaterThanOrEqual(head, known.head, "round \(round)")
+            known.head = head
             let texts = try await notes.texts()
-            check(texts, acknowledged, round: round)
-            token = try await notes.follow(&held, since: token)
-            XCTAssertEqual(held, texts, "round \(round): who follows with tokens has something else")
-            if round % 10 == 9 {
-                let findings = try await store.integrityCheck()
-                XCTAssertEqual(findings, [], "round \(round)")
-            }
+            check(texts, known.acknowledged, round: round)
+            try await noteTags(of: notes, in: &known, round: round)
+            known.token = try await notes.follow(&known.held, since: known.token)
+            XCTAssertEqual(known.held, texts, "round \(round): who follows with tokens has something else")
+            let findings = try await store.integrityCheck()
+            XCTAssertEqual(findings, [], "round \(round)")
             await store.close()
         }
     }
@@ -49,7 +70,7 @@ final class CrashTests: XCTestCase {
     func testAnotherProcessIsToldWhoWrites() async throws {
         let folder = try StoreFolder()
         let store = try await SQLiteStore.open(at: folder.file(), configuration: .small())
-        let child = try Child(folder.file(), round: 0, writers: 1)
+        let child = try Child(folder.file().path, "0", "1")
         let line = child.nextLine()
         XCTAssertEqual(line?.contains("is open for writing already, by process \(getpid())"), true, "\(line ?? "-")")
         child.kill()
@@ -60,7 +81,7 @@ final class CrashTests: XCTestCase {
     private func crash(
         _ file: URL, round: Int, after count: Int, _ random: inout SeededRandom
     ) throws -> [String] {
-        let child = try Child(file, round: round, writers: writers)
+        let child = try Child(file.path, String(round), String(writers))
         var lines: [String] = []
         XCTAssertEqual(child.nextLine(), "ready", "round \(round)")
         while lines.count < count, let line = child.nextLine() { lines.append(line) }
@@ -72,62 +93,42 @@ final class CrashTests: XCTestCase {
         return lines
     }
 
-    private func check(_ texts: [String: String], _ acknowledged: Set<String>, round: Int) {
-        var batches: [String: Int] = [:]
-        for name in texts.keys where !name.hasPrefix("last-") {
-            let parts = name.split(separator: "-")
-            batches[parts.dropLast().joined(separator: " "), default: 0] += 1
+    /// Of each writer's life the latest three batches are there, whole, and no more than one that nobody was told of.
+    private func check(_ texts: [String: String], _ acknowledged: Set<Batch>, round: Int) {
+        let names = texts.keys.filter { !$0.hasPrefix("last-") }
+        let notes = Dictionary(grouping: names) { Batch(noteNamed: $0) }
+        for (batch, names) in notes {
+            guard let batch else { return XCTFail("round \(round): \(names) were never written") }
+            XCTAssertEqual(names.count, 4, "round \(round): \(batch) is there in part")
+            let text = "\(batch.round)-\(batch.number)"
+            XCTAssertEqual(Set(names.compactMap { texts[$0] }), [text], "round \(round): \(batch)")
         }
-        for (batch, count) in batches { XCTAssertEqual(count, 4, "round \(round): batch \(batch) is there in part") }
-        let lost = acknowledged.filter { batches[$0] == nil }
-        XCTAssertEqual(lost.sorted(), [], "round \(round): acknowledged and lost")
+        let present = Set(notes.keys.compactMap { $0 })
         for writer in 0..<writers {
-            let latest =
-                batches.keys.map { $0.split(separator: " ").compactMap { Int($0) } }
-                .filter { $0[0] == writer }.max { ($0[1], $0[2]) < ($1[1], $1[2]) }
-            XCTAssertEqual(texts["last-\(writer)"], latest.map { "\($0[1])-\($0[2])" }, "round \(round)")
-        }
-    }
-}
-
-/// The process that writes, and what it says.
-private final class Child {
-    private let process = Process()
-    private let pipe = Pipe()
-    private var rest = Data()
-
-    init(_ file: URL, round: Int, writers: Int) throws {
-        process.executableURL = try XCTUnwrap(Child.executable, "the process that writes was not built")
-        process.arguments = [file.path, String(round), String(writers)]
-        process.standardOutput = pipe
-        try process.run()
-        // The child has the only end that writes, so that what it said ends when it does.
-        try pipe.fileHandleForWriting.close()
-    }
-
-    /// Beside the tests: on Linux the bundle is the folder that it is in, elsewhere a folder of its own.
-    private static var executable: URL? {
-        let bundle = Bundle(for: CrashTests.self).bundleURL
-        return [bundle, bundle.deletingLastPathComponent()].map { $0.appendingPathComponent("ChangeFeedCrashChild") }
-            .first { FileManager.default.isExecutableFile(atPath: $0.path) }
-    }
-
-    /// The next whole line; nil when there is no more.
-    func nextLine() -> String? {
-        while true {
-            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
-                let line = String(decoding: rest[rest.startIndex..<end], as: UTF8.self)
-                rest = Data(rest[(end + 1)...])
-                return line
+            for life in 0...round {
+                func numbers(_ batches: Set<Batch>) -> [Int] {
+                    batches.filter { $0.writer == writer && $0.round == life }.map(\.number).sorted()
+                }
+                let story = "round \(round): writer \(writer) in its life \(life)"
+                let (told, there) = (numbers(acknowledged).last ?? -1, numbers(present))
+                let latest = there.last ?? -1
+                XCTAssertTrue(told...told + 1 ~= latest, "\(story) was told of \(told), and \(latest) is there")
+                XCTAssertEqual(there, latest < 0 ? [] : Array(max(0, latest - 2)...latest), story)
             }
-            let more = pipe.fileHandleForReading.availableData
-            if more.isEmpty { return nil }
-            rest += more
+            let latest = present.filter { $0.writer == writer }.max { ($0.round, $0.number) < ($1.round, $1.number) }
+            XCTAssertEqual(texts["last-\(writer)"], latest.map { "\($0.round)-\($0.number)" }, "round \(round)")
         }
     }
 
-    func kill() {
-        _ = Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+    /// A tag stands for one version of one note, for ever.
+    private func noteTags(of notes: Notes, in known: inout Knowledge, round: Int) async throws {
+        for try await page in notes.database.recordZoneChangePages(inZoneWith: notes.zoneID, since: nil) {
+            for record in page.modifications {
+                let tag = try XCTUnwrap(record.recordChangeTag)
+                let version = "\(record.recordID.recordName): \(record["text"] ?? "")"
+                let before = known.tags.updateValue(version, forKey: tag)
+                XCTAssertEqual(before ?? version, version, "round \(round): \(tag)")
+            }
+        }
     }
 }

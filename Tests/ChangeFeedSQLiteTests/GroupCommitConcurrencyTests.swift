@@ -116,22 +116,3 @@ final class GroupCommitConcurrencyTests: XCTestCase {
         await store.close()
     }
 }
-
-/// Holds a transaction's body up until a test lets it go on.
-private final class Gate: Sendable {
-    private let entered = AsyncStream<Void>.makeStream()
-    private let opened = DispatchSemaphore(value: 0)
-
-    func waitUntilOpen() {
-        entered.continuation.finish()
-        opened.wait()
-    }
-
-    func untilEntered() async {
-        for await _ in entered.stream {}
-    }
-
-    func open() {
-        opened.signal()
-    }
-}

@@ -68,7 +68,6 @@ final class MigrationTests: XCTestCase {
         let tokens = try await MigrationTests.fill(store)
         await store.close()
         try JSONEncoder().encode(tokens).write(to: target.appendingPathExtension("json"))
-        try FileManager.default.removeItem(atPath: target.path + ".db-writer")
     }
 
     /// Tokens from the middle of the fixture's history.

@@ -99,7 +99,9 @@ final class OpeningTests: XCTestCase {
                 }
             }
             XCTAssertEqual(try Data(contentsOf: url), before, name)
-            XCTAssertFalse(FileManager.default.fileExists(atPath: url.path + "-wal"), name)
+            for suffix in ["-wal", "-shm", "-journal", "-writer"] {
+                XCTAssertFalse(FileManager.default.fileExists(atPath: url.path + suffix), "\(name): \(suffix)")
+            }
         }
     }
 
@@ -184,22 +186,5 @@ final class OpeningTests: XCTestCase {
     private static func execute(_ sql: String, at url: URL) throws {
         let connection = try SQLiteConnection(path: url.path, access: .create)
         try connection.execute(sql)
-    }
-}
-
-/// Steele, Lea and Flood's SplitMix64.
-struct SeededRandom: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed
-    }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

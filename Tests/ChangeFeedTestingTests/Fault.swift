@@ -5,12 +5,25 @@ enum Fault: String, Sendable, CaseIterable {
     case runsBodiesTwice = "transactions.once"
     case readsTheStateBefore = "transactions.visible"
     case losesUpdates = "concurrency.counters"
+    case tearsWrites = "concurrency.oneState"
+    case showsEarlierPositionsLater = "concurrency.positions"
+    case doesHalfWhenCancelled = "concurrency.cancelled"
     case repeatsPositions = "positions.increasing"
     case headLags = "positions.head"
+    case keepsPositionsOfWhatThrew = "positions.takenBack"
     case reversesEpochs = "epochs.order"
+    case startsEpochsLate = "epochs.start"
+    case runsFailingBodiesAgain = "transactions.onceThrowing"
+    case replacesErrors = "transactions.readErrors"
+    case changesItsIdentity = "transactions.identity"
     case rollsNothingBack = "undo.savepoint.newRecord"
     case rollsLinksNotBack = "undo.savepoint.newLink"
     case rollsMetaNotBack = "undo.savepoint.newMeta"
+    case rollsRemovedLinksNotBack = "undo.savepoint.removedLink"
+    case rollsEpochsNotBack = "undo.savepoint.epochs"
+    case rollsHorizonsNotBack = "undo.savepoint.horizons"
+    case listsDatabasesThatWereTakenBack = "undo.throw.newDatabase"
+    case goesBackToTheLatestSavepoint = "undo.nested"
 
     // Zones
     case reversesZones = "zones.order"
@@ -24,6 +37,12 @@ enum Fault: String, Sendable, CaseIterable {
     case lowersHorizons = "zones.horizons"
     case forgetsDiscardedHeads = "zones.head"
     case refusesUnknownKeys = "zones.unknownKey"
+    case cutsKeys = "zones.unknownKeyWrites"
+    case takesEmptyMarkersForNone = "zones.fields"
+    case losesSignsOfZeroInZones = "zones.zeroDates"
+    case confusesOwners = "zones.owners"
+    case repeatsKeys = "zones.keys"
+    case swallowsErrorsOfZoneVisitors = "zones.throw"
 
     // Records
     case losesFields = "records.payloads"
@@ -39,6 +58,12 @@ enum Fault: String, Sendable, CaseIterable {
     case countsTombstonesForEver = "tombstones.count"
     case losesTagsOfTombstones = "tombstones.fields"
     case discardsNoTombstone = "tombstones.discard"
+    case discardsLivingRecords = "tombstones.discardOthers"
+    case neverStopsRecords = "scans.stop"
+    case scansOneAtATime = "scans.nested"
+    case scansTheStateBeforeTheWrite = "scans.withinWrite"
+    case cutsEpochsOfTags = "records.tags"
+    case losesSignsOfZero = "records.zeroDates"
 
     // Small things
     case mixesKindsOfLinks = "links.kinds"
@@ -47,10 +72,19 @@ enum Fault: String, Sendable, CaseIterable {
     case takesEmptyForNone = "meta.empty"
     case removesNoKey = "meta.remove"
     case mixesTables = "meta.tables"
+    case beginsMetaTooLate = "meta.from"
+    case cutsLargeValues = "meta.megabyte"
+    case neverStopsMeta = "meta.stop"
+    case normalisesTargets = "links.names"
+    case removesLinksWithRecords = "links.independent"
 
     // Lifetime
     case restoresNothing = "snapshots.restore"
+    case sharesSnapshots = "snapshots.apart"
+    case takesForeignSnapshots = "snapshots.foreign"
     case losesMetaWhenClosed = "reopening.keeps"
+    case repeatsPositionsWhenReopened = "reopening.goesOn"
+    case redoesWhatThrewWhenReopened = "reopening.nothingLeft"
 
     /// The check that is named for it.
     var checkID: String { rawValue }

@@ -10,10 +10,21 @@ final class FaultyTransaction {
     var lastPosition: ChangePosition?
     /// What is not taken back, where savepoints forget it.
     var kept: [Kept] = []
+    /// The savepoint that was taken last.
+    var latestSavepoint: StoreSavepoint?
+    /// What is done in a transaction of its own later, where writes are torn.
+    var torn: [Kept] = []
+    /// How many positions were allocated.
+    var allocated = 0
+    private var isScanning = false
+    private lazy var headBefore = try? reader.head
 
     enum Kept {
         case link(source: String, target: String, LinkKind, ZoneKey)
+        case removedLink(source: String, target: String, LinkKind, ZoneKey)
         case meta([UInt8]?, key: String, MetaTable)
+        case epoch(UInt64)
+        case horizon(DatabaseID, ChangePosition)
     }
 
     init(_ fault: Fault?, reader: any StoreReader, writer: (any StoreWriter)?, memory: Locked<FaultMemory>) {
@@ -21,6 +32,7 @@ final class FaultyTransaction {
         self.reader = reader
         self.memory = memory
         optionalWriter = writer
+        _ = headBefore
     }
 
     private func gather<Row>(
@@ -42,11 +54,19 @@ final class FaultyTransaction {
 }
 
 extension FaultyTransaction: StoreReader {
-    var storeID: StoreID { reader.storeID }
+    var storeID: StoreID {
+        guard fault == .changesItsIdentity, optionalWriter != nil else { return reader.storeID }
+        return StoreID(high: reader.storeID.high, low: ~reader.storeID.low)
+    }
 
     var epochs: [Epoch] {
         get throws(ChangeFeedError) {
             let epochs = try reader.epochs
+            if fault == .startsEpochsLate {
+                return epochs.map {
+                    Epoch(nonce: $0.nonce, firstPosition: ChangePosition(low: $0.firstPosition.low + 1))
+                }
+            }
             return fault == .reversesEpochs ? epochs.reversed() : epochs
         }
     }
@@ -58,10 +78,16 @@ extension FaultyTransaction: StoreReader {
         }
     }
 
-    var databaseIDs: [DatabaseID] { get throws(ChangeFeedError) { try reader.databaseIDs } }
+    var databaseIDs: [DatabaseID] {
+        get throws(ChangeFeedError) {
+            let databaseIDs = try reader.databaseIDs
+            guard fault == .listsDatabasesThatWereTakenBack else { return databaseIDs }
+            return databaseIDs + memory.withLock { $0.databases.filter { !databaseIDs.contains($0) } }
+        }
+    }
 
     func zone(_ zoneID: RecordZone.ID, in databaseID: DatabaseID) throws(ChangeFeedError) -> ZoneRow? {
-        try reader.zone(zoneID, in: databaseID)
+        try reader.zone(zoneID, in: databaseID).map(shown)
     }
 
     func scanZones(
@@ -77,7 +103,11 @@ extension FaultyTransaction: StoreReader {
             }
         }
         for row in fault == .reversesZones ? rows.reversed() : rows {
-            if try visit(row) == .stop, fault != .neverStopsZones { return }
+            do throws(ChangeFeedError) {
+                if try visit(shown(row)) == .stop, fault != .neverStopsZones { return }
+            } catch {
+                if fault != .swallowsErrorsOfZoneVisitors { throw error }
+            }
         }
     }
 
@@ -115,10 +145,17 @@ extension FaultyTransaction: StoreReader {
             try reader.scanRecords(of: zone, after: start, tombstonesAfter: bound, visit)
         }
         entries += memory.withLock { $0.earlierLives[zone] ?? [] }
+        if fault == .scansOneAtATime, isScanning { return }
+        isScanning = true
+        defer { isScanning = false }
+        if fault == .scansTheStateBeforeTheWrite, let headBefore {
+            entries = entries.filter { $0.position <= headBefore }
+        }
+        if fault == .showsEarlierPositionsLater, optionalWriter == nil { entries = lateEntries(entries) }
         if fault == .appendsTombstones { entries = entries.filter(\.isLive) + entries.filter { !$0.isLive } }
         for entry in entries {
             do throws(ChangeFeedError) {
-                if try visit(entry) == .stop { return }
+                if try visit(entry) == .stop, fault != .neverStopsRecords { return }
             } catch {
                 if fault != .swallowsErrors { throw error }
             }
@@ -139,14 +176,14 @@ extension FaultyTransaction: StoreReader {
     }
 
     func linkCount(to target: String, kind: LinkKind, in zone: ZoneKey) throws(ChangeFeedError) -> Int {
-        let count = try reader.linkCount(to: target, kind: kind, in: zone)
+        let count = try reader.linkCount(to: storedTarget(target), kind: kind, in: zone)
         return fault == .countsLinksTwice ? count + memory.withLock { $0.links } : count
     }
 
     func scanLinks(
         to target: String, kind: LinkKind, in zone: ZoneKey, _ visit: (String) throws(ChangeFeedError) -> ScanStep
     ) throws(ChangeFeedError) {
-        try reader.scanLinks(to: target, kind: stored(kind), in: zone, visit)
+        try reader.scanLinks(to: storedTarget(target), kind: stored(kind), in: zone, visit)
     }
 
     func metaValue(_ key: String, of table: MetaTable) throws(ChangeFeedError) -> [UInt8]? {
@@ -159,11 +196,36 @@ extension FaultyTransaction: StoreReader {
     ) throws(ChangeFeedError) {
         var rows: [(String, [UInt8])] = []
         try reader.scanMeta(of: stored(table), from: key) {
-            rows.append(($0, $1))
+            if fault != .beginsMetaTooLate || key.isEmpty || $0.utf8.elementsEqual(key.utf8) == false {
+                rows.append(($0, $1))
+            }
             return .next
         }
         for row in fault == .reversesMeta ? rows.reversed() : rows {
-            if try visit(row.0, row.1) == .stop { return }
+            if try visit(row.0, row.1) == .stop, fault != .neverStopsMeta { return }
+        }
+    }
+}
+
+// MARK: - What is shown instead of what is stored
+
+extension FaultyTransaction {
+    private func shown(_ row: ZoneRow) -> ZoneRow {
+        var row = row
+        if fault == .takesEmptyMarkersForNone, row.clientChangeTokenData?.isEmpty == true {
+            row.clientChangeTokenData = nil
+        }
+        if fault == .losesSignsOfZeroInZones, case .deleted(let reason, let date) = row.life {
+            row.life = .deleted(reason, date.addingTimeInterval(0))
+        }
+        return row
+    }
+
+    /// Of two entries in a row the first is hidden until the second has been seen.
+    private func lateEntries(_ entries: [RecordEntry]) -> [RecordEntry] {
+        memory.withLock { memory in
+            guard let last = entries.last, memory.seen.insert(last.position).inserted else { return entries }
+            return entries.filter { $0.position.low != last.position.low - 1 }
         }
     }
 }

@@ -13,7 +13,7 @@
 
 /// What the operating system said no to.
 package struct SystemError: Error {
-    let code: Int32
+    package let code: Int32
 
     package init(_ code: Int32) {
         self.code = code
@@ -23,9 +23,11 @@ package struct SystemError: Error {
     static var last: SystemError { SystemError(errno) }
 
     /// The system's words for it.
-    var text: String { String(cString: strerror(code)) }
+    package var text: String { String(cString: strerror(code)) }
 
     var isMissingFile: Bool { code == ENOENT || code == ENOTDIR }
+
+    package var isExistingFile: Bool { code == EEXIST }
 
     /// The error of a store that could not do something: `serviceUnavailable` where it may pass by itself or by making
     /// room, `internalError` where it will not.
@@ -41,7 +43,7 @@ package struct SystemError: Error {
 }
 
 /// An open file, closed when it is released.
-final class OpenFile: Sendable {
+package final class OpenFile: Sendable {
     private let descriptor: Int32
 
     private init(_ path: String, _ flags: Int32) throws(SystemError) {
@@ -62,7 +64,7 @@ final class OpenFile: Sendable {
     }
 
     /// Opens a file to read it, without waiting for a writer should it be a pipe.
-    convenience init(reading path: String) throws(SystemError) {
+    package convenience init(reading path: String) throws(SystemError) {
         try self.init(path, O_RDONLY | O_NONBLOCK)
     }
 
@@ -72,7 +74,7 @@ final class OpenFile: Sendable {
     }
 
     /// Opens a file that serves as a lock, creating it if it is not there.
-    convenience init(lock path: String) throws(SystemError) {
+    package convenience init(lock path: String) throws(SystemError) {
         try self.init(path, O_RDWR | O_CREAT)
     }
 
@@ -82,7 +84,7 @@ final class OpenFile: Sendable {
     }
 
     /// The next bytes, at most `count`; none at the end of the file.
-    func read(upTo count: Int) throws(SystemError) -> [UInt8] {
+    package func read(upTo count: Int) throws(SystemError) -> [UInt8] {
         var failure: SystemError?
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
             while true {
@@ -101,7 +103,7 @@ final class OpenFile: Sendable {
         return bytes
     }
 
-    func write(_ bytes: [UInt8]) throws(SystemError) {
+    package func write(_ bytes: [UInt8]) throws(SystemError) {
         var offset = 0
         while offset < bytes.count {
             let written = bytes[offset...].withUnsafeBytes { systemWrite(descriptor, $0.baseAddress, $0.count) }
@@ -123,11 +125,11 @@ final class OpenFile: Sendable {
     }
 
     /// Takes the file's lock if nobody has it. It is given back when the file is closed, and when the process ends.
-    func tryLock() -> Bool {
+    package func tryLock() -> Bool {
         flock(descriptor, LOCK_EX | LOCK_NB) == 0
     }
 
-    func signature() throws(SystemError) -> FileSignature {
+    package func signature() throws(SystemError) -> FileSignature {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .last }
         return FileSignature(status)
@@ -145,7 +147,7 @@ private func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ cou
 }
 
 /// What tells one state of a file from another without reading it: which file it is, its size, when it was written.
-struct FileSignature: Sendable, Hashable {
+package struct FileSignature: Sendable, Hashable {
     let size: Int
     let isRegular: Bool
     private let device: UInt64
@@ -168,22 +170,32 @@ struct FileSignature: Sendable, Hashable {
     }
 
     /// Nil if there is nothing at the path.
-    init?(path: String) {
+    package init?(path: String) {
         var status = stat()
         guard !path.utf8.contains(0), stat(path, &status) == 0 else { return nil }
         self.init(status)
     }
+
+    /// Whether both are states of one file.
+    package func isOfSameFile(as other: FileSignature) -> Bool {
+        device == other.device && number == other.number
+    }
 }
 
 /// What is done to names in directories.
-enum FileSystem {
+package enum FileSystem {
     static func rename(_ old: String, to new: String) throws(SystemError) {
         guard systemRename(old, new) == 0 else { throw .last }
     }
 
+    /// Gives a file a second name. Unlike ``rename(_:to:)`` it takes no name that is in use.
+    package static func link(_ path: String, as new: String) throws(SystemError) {
+        guard systemLink(path, new) == 0 else { throw .last }
+    }
+
     /// Removes a file; gives false if there was none.
     @discardableResult
-    static func remove(_ path: String) throws(SystemError) -> Bool {
+    package static func remove(_ path: String) throws(SystemError) -> Bool {
         if unlink(path) == 0 { return true }
         let error = SystemError.last
         guard error.isMissingFile else { throw error }
@@ -206,7 +218,7 @@ enum FileSystem {
     }
 
     /// Makes the entries of a directory durable.
-    static func synchronize(directory path: String) throws(SystemError) {
+    package static func synchronize(directory path: String) throws(SystemError) {
         try OpenFile(directory: path).synchronize()
     }
 
@@ -218,4 +230,8 @@ enum FileSystem {
 
 private func systemRename(_ old: String, _ new: String) -> Int32 {
     rename(old, new)
+}
+
+private func systemLink(_ path: String, _ new: String) -> Int32 {
+    link(path, new)
 }

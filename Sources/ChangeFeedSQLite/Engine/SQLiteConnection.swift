@@ -84,6 +84,11 @@ package final class SQLiteConnection {
     /// How many rows the latest statement changed.
     package var changedRows: Int { Int(sqlite3_changes(handle)) }
 
+    /// The file's name as SQLite has it: absolute, with all links followed.
+    var fileName: String {
+        sqlite3_db_filename(handle, "main").map { String(cString: $0) } ?? path
+    }
+
     /// Whether no transaction is open.
     var isInAutocommit: Bool { sqlite3_get_autocommit(handle) != 0 }
 

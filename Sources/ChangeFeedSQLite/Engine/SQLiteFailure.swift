@@ -1,6 +1,12 @@
 import CSQLite
 import ChangeFeed
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What SQLite answered instead of doing what it was asked for.
 struct SQLiteFailure {
     let code: Int32
@@ -36,8 +42,12 @@ struct SQLiteFailure {
         case SQLITE_READONLY, SQLITE_PERM, SQLITE_AUTH:
             return ChangeFeedError(
                 .permissionFailure,
-                "\(what): it may only be read (\(text)). Change the permissions of the file and of its directory, or "
-                    + "open it for reading.")
+                "\(what): it may only be read (\(text)). Change the permissions of the file, or open it for reading. Its "
+                    + "directory has to be one that may be written to in either case.")
+        case SQLITE_CANTOPEN where isForbiddenByDirectory:
+            return ChangeFeedError(
+                .permissionFailure,
+                "\(what): there is no such file, and its directory may not be written to. Change its permissions.")
         case SQLITE_CANTOPEN:
             return ChangeFeedError(
                 .internalError,
@@ -45,6 +55,14 @@ struct SQLiteFailure {
         default:
             return ChangeFeedError(.internalError, "\(what): \(text)\(systemText) (SQLite's code \(code)).")
         }
+    }
+
+    /// SQLite does not tell why it could not make a file.
+    private var isForbiddenByDirectory: Bool {
+        let directory = URL(fileURLWithPath: path).deletingLastPathComponent().path
+        let files = FileManager.default
+        return !files.fileExists(atPath: path) && files.fileExists(atPath: directory)
+            && !files.isWritableFile(atPath: directory)
     }
 
     private var systemText: String {

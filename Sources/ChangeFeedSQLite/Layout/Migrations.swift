@@ -28,6 +28,8 @@ enum Migrations {
             case .empty: 0
             case .store(let version): version
             }
+        // Only where nothing is yet: a file with content it would change at once.
+        if version == 0 { try connection.execute("PRAGMA auto_vacuum = INCREMENTAL") }
         while version < latestVersion {
             try connection.execute("BEGIN IMMEDIATE")
             do throws(ChangeFeedError) {

@@ -16,9 +16,9 @@ extension SQLiteStore {
     /// Throws `invalidArguments` if there is a file already, `serviceUnavailable` if the disk is full.
     public func backup(to url: URL) async throws(ChangeFeedError) {
         let target = url.path
-        if FileManager.default.fileExists(atPath: target) {
-            throw ChangeFeedError(
-                .invalidArguments, "There is a file \"\(target)\" already: name another for the backup, or remove it.")
+        // SQLite would take the log of a file that was there before for the copy's own.
+        for suffix in ["", "-wal", "-journal"] where FileManager.default.fileExists(atPath: target + suffix) {
+            throw Backup.exists(target + suffix)
         }
         let fileSystem = configuration.fileSystem
         try await onReader { (reader) throws(ChangeFeedError) in
@@ -33,26 +33,28 @@ enum Backup {
     static func copy(
         from source: SQLiteConnection, to path: String, fileSystem: String?
     ) throws(ChangeFeedError) {
-        let partial = path + "-partial"
-        removeFiles(of: partial)
-        do throws(ChangeFeedError) {
-            let target = try SQLiteConnection(path: partial, access: .create, fileSystem: fileSystem)
-            try target.execute("PRAGMA synchronous = FULL")
-            try copy(from: source, to: target)
-            // A copy in the mode of a store would leave a log beside it.
-            try target.execute("PRAGMA journal_mode = DELETE")
-            target.close()
+        // Others may make a backup of the same name.
+        let partial = "\(path)-\(UUID().uuidString)-partial"
+        defer { removeFiles(of: partial) }
+        let target = try SQLiteConnection(path: partial, access: .create, fileSystem: fileSystem)
+        try target.execute("PRAGMA synchronous = FULL")
+        try copy(from: source, to: target)
+        // A copy in the mode of a store would leave a log beside it.
+        try target.execute("PRAGMA journal_mode = DELETE")
+        target.close()
+        do throws(SystemError) {
+            // A move would take the place of what somebody else has put there meanwhile.
+            try FileSystem.link(partial, as: path)
+            try FileSystem.synchronize(directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
         } catch {
-            removeFiles(of: partial)
-            throw error
+            if error.isExistingFile { throw exists(path) }
+            throw ChangeFeedError(.internalError, "The backup could not be put at \"\(path)\": \(error.text).")
         }
-        do {
-            try FileManager.default.moveItem(atPath: partial, toPath: path)
-        } catch {
-            removeFiles(of: partial)
-            throw ChangeFeedError(
-                .internalError, "The backup could not be moved to \"\(path)\": \(error)")
-        }
+    }
+
+    fileprivate static func exists(_ path: String) -> ChangeFeedError {
+        ChangeFeedError(
+            .invalidArguments, "There is a file \"\(path)\" already: name another for the backup, or remove it.")
     }
 
     /// Puts all pages of one database in the place of another's.

@@ -114,11 +114,16 @@ extension SQLiteReader {
         var findings: [String] = []
         for databaseID in try databaseIDs {
             try scanZones(of: databaseID, after: .beginning) { (zone) throws(ChangeFeedError) in
-                try scanRecords(of: zone.key, after: .beginning, tombstonesAfter: .beginning) { entry in
-                    if case .unreadable(let recordID, _, let error) = entry {
-                        findings.append("\(recordID): \(error.message)")
+                do throws(ChangeFeedError) {
+                    try scanRecords(of: zone.key, after: .beginning, tombstonesAfter: .beginning) { entry in
+                        if case .unreadable(let recordID, _, let error) = entry {
+                            findings.append("\(recordID): \(error.message)")
+                        }
+                        return .next
                     }
-                    return .next
+                } catch {
+                    guard error.detail == .damaged else { throw error }
+                    findings.append("\(zone.zoneID): \(error.message)")
                 }
                 return .next
             }

@@ -28,7 +28,7 @@ extension SQLiteStore: SnapshottingStore {
     }
 
     /// Puts everything back to what it was. Use the container's `restoreFromSnapshot(_:)`, which also begins an
-    /// epoch. Throws `invalidArguments` for a snapshot of another kind of store.
+    /// epoch. Throws `invalidArguments` for a snapshot of another store, or of another kind of store.
     public func restore(_ snapshot: any StoreSnapshot) async throws(ChangeFeedError) {
         guard let snapshot = snapshot as? Snapshot else {
             throw ChangeFeedError(.invalidArguments, "This is no snapshot of a store in a file.", rule: "6.1.5")
@@ -45,6 +45,13 @@ extension SQLiteWriter {
         // What other connections have learned of numbers and names is void, and they see it by this count.
         let restores = try connection.number("SELECT restores FROM state") ?? 0
         let source = try SQLiteConnection(path: path, access: .readWrite)
+        // Names are found by the store's own key, which this connection and the readers go on with.
+        let identity = "SELECT store_id_high || ' ' || store_id_low FROM state"
+        guard try source.texts(identity) == connection.texts(identity) else {
+            throw ChangeFeedError(
+                .invalidArguments, "This is a snapshot of another store: open a copy of that one instead.",
+                rule: "6.1.5")
+        }
         let count = max(restores, try source.number("SELECT restores FROM state") ?? 0) + 1
         try source.execute("UPDATE state SET restores = \(count)")
         try Backup.copy(from: source, to: connection)

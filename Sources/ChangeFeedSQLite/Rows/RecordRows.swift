@@ -60,10 +60,14 @@ final class RecordRows {
 extension RecordRows {
     /// The entry of a row of which the columns begin at `column`.
     @inline(__always)
-    func entry(from row: SQLiteStatement, at column: Int32, zoneID: RecordZone.ID) -> RecordEntry {
+    func entry(
+        from row: SQLiteStatement, at column: Int32, zoneID: RecordZone.ID
+    ) throws(ChangeFeedError) -> RecordEntry {
         do throws(ChangeFeedError) {
             return .live(try version(from: row, at: column, zoneID: zoneID))
         } catch {
+            // What cannot be read at the moment is not damaged for that, and a page must not pass it by.
+            guard error.detail == .damaged else { throw error }
             let position = ChangePosition(low: UInt64(Layout.position(ofID: row.int64(column))))
             let recordID = Record.ID(recordName: row.text(column + 1), zoneID: zoneID)
             return .unreadable(

@@ -89,7 +89,12 @@ class SQLiteReader: StoreReader {
 
     /// Begins to read one state of the store.
     final func beginReading() throws(ChangeFeedError) {
-        try loadState()
+        do throws(ChangeFeedError) {
+            try loadState()
+        } catch {
+            endReading()
+            throw error
+        }
     }
 
     /// Ends what ``beginReading()`` began.
@@ -105,19 +110,23 @@ class SQLiteReader: StoreReader {
                 detail: .damaged)
         }
         let before = state
-        state = StoreState(from: selectState)
+        state = try StoreState(from: selectState)
         if state.restores != before.restores { forget() }
         if state.epochs != epochList.count { try loadEpochs() }
     }
 
     private func loadEpochs() throws(ChangeFeedError) {
-        epochList = []
+        var epochs: [Epoch] = []
         while try selectEpochs.step() {
-            epochList.append(
+            epochs.append(
                 Epoch(
                     nonce: UInt64(bitPattern: selectEpochs.int64(0)),
-                    firstPosition: ChangePosition(low: UInt64(selectEpochs.int64(1)))))
+                    firstPosition: ChangePosition(column: selectEpochs.int64(1))))
         }
+        guard epochs.count == state.epochs else {
+            throw StoreState.damaged("it has \(epochs.count) epochs and counts \(state.epochs)")
+        }
+        epochList = epochs
     }
 
     /// Forgets what rows said that may have been taken back.
@@ -194,9 +203,8 @@ class SQLiteReader: StoreReader {
         selectZone.bind(zoneID.zoneName, at: 2)
         selectZone.bind(zoneID.ownerName, at: 3)
         guard try selectZone.step() else { return nil }
-        let row = ZoneRow(from: selectZone, in: databaseID)
-        selectZone.reset()
-        return row
+        defer { selectZone.reset() }
+        return try ZoneRow(from: selectZone, in: databaseID)
     }
 
     final func scanZones(
@@ -208,7 +216,7 @@ class SQLiteReader: StoreReader {
             scan.bind(number, at: 1)
             scan.bind(position.column, at: 2)
             while try scan.step() {
-                if try visit(ZoneRow(from: scan, in: databaseID)) == .stop { return }
+                if try visit(try ZoneRow(from: scan, in: databaseID)) == .stop { return }
             }
         }
     }
@@ -244,6 +252,8 @@ class SQLiteReader: StoreReader {
     ) throws(ChangeFeedError) -> (place: RecordPlace, entry: RecordEntry)? {
         var name = name
         selectName.bind(key, at: 1)
+        // In every case: a query that is left open takes no other parameters and holds its state of the store.
+        defer { selectName.reset() }
         while try selectName.step() {
             let place = RecordPlace(
                 number: selectName.int64(0), id: selectName.int64(1), isLive: selectName.int64(2) != 0)
@@ -252,15 +262,13 @@ class SQLiteReader: StoreReader {
             let entry: RecordEntry
             if place.isLive {
                 guard name.withUTF8({ sameBytes(UnsafeRawBufferPointer($0), selectName.bytes(4)) }) else { continue }
-                entry = rows.entry(from: selectName, at: 3, zoneID: zoneID)
+                entry = try rows.entry(from: selectName, at: 3, zoneID: zoneID)
             } else {
                 guard let tombstone = try tombstone(place.id, zoneID: zoneID),
                     sameBytes(tombstone.recordID.recordName, name)
                 else { continue }
                 entry = .tombstone(tombstone)
             }
-            // Names that share a hash are rare, and the query would look on for them.
-            selectName.reset()
             return (place, entry)
         }
         return nil
@@ -289,7 +297,7 @@ class SQLiteReader: StoreReader {
                 while hasLive || hasDead {
                     let entry: RecordEntry
                     if hasLive, !hasDead || live.int64(0) < dead.int64(0) {
-                        entry = rows.entry(from: live, at: 0, zoneID: zoneID)
+                        entry = try rows.entry(from: live, at: 0, zoneID: zoneID)
                         if try visit(entry) == .stop { return }
                         hasLive = try live.step()
                     } else {
@@ -306,7 +314,7 @@ class SQLiteReader: StoreReader {
         selectTombstoneCount.bind(zone.rawValue, at: 1)
         guard try selectTombstoneCount.step() else { return 0 }
         defer { selectTombstoneCount.reset() }
-        return selectTombstoneCount.int(0)
+        return max(0, selectTombstoneCount.int(0))
     }
 
     final func scanTombstones(

@@ -49,12 +49,24 @@ struct StoreState: Equatable {
 
     init() {}
 
-    init(from row: SQLiteStatement) {
+    /// Throws `internalError` (detail `damaged`) where a number is none that a store comes to: counting on from it would
+    /// end the process.
+    init(from row: SQLiteStatement) throws(ChangeFeedError) {
         head = row.int64(0)
         zones = row.int64(1)
         entries = row.int64(2)
         epochs = row.int(3)
         restores = row.int64(4)
+        // Nothing is counted without a position being given, but for restores, which are fewer still.
+        let counts = [head, entries, Int64(epochs), restores]
+        guard counts.allSatisfy({ 0...Layout.lastPosition ~= $0 }), 0...Layout.lastZone ~= zones else {
+            throw StoreState.damaged("it counts what no store comes to")
+        }
+    }
+
+    static func damaged(_ reason: String) -> ChangeFeedError {
+        ChangeFeedError(
+            .internalError, "The store's row of state is damaged: \(reason). Put back a backup.", detail: .damaged)
     }
 }
 

@@ -13,8 +13,14 @@ extension ZoneRow {
         past_reason, marker
         """
 
-    /// A zone from its row.
-    init(from row: SQLiteStatement, in databaseID: DatabaseID) {
+    /// A zone from its row. Throws `internalError` (detail `damaged`) where a number is none that a store comes to.
+    init(from row: SQLiteStatement, in databaseID: DatabaseID) throws(ChangeFeedError) {
+        let positions = [3, 4, 6, 10].map { row.int64($0) }
+        guard positions.allSatisfy({ 0...Layout.lastPosition ~= $0 }), 0...(Int.max / 2) ~= row.int(7) else {
+            throw ChangeFeedError(
+                .internalError, "The row of the zone \"\(row.text(1))\" is damaged: put back a backup.",
+                detail: .damaged)
+        }
         var pastDeletion: PastDeletion?
         if let position = row.optionalInt64(10) {
             pastDeletion = PastDeletion(

@@ -85,7 +85,6 @@ extension StoreReader {
         for databaseID in databases {
             let horizons = try horizons(of: databaseID)
             let rows = try zoneRows(of: databaseID)
-            if rows.isEmpty, horizons == DatabaseHorizons() { continue }
             lines.append(
                 "\(Shown.databaseID(databaseID)) up to \(Shown.position(try head(of: databaseID))), horizons "
                     + "\(Shown.position(horizons.tombstones)) and \(Shown.position(horizons.pastDeletions))")

@@ -105,7 +105,7 @@ extension FaultyFileSystem.State {
 
     mutating func losePower(seed: UInt64) throws(FaultyFileSystem.Failure) -> SimulatedDisk.Loss {
         guard openFileCount == 0 else { throw .filesAreOpen(count: openFileCount) }
-        var generator = SimulatedDisk.Chance(seed: seed)
+        var generator = SeededRandom(seed: seed)
         plan.restorePower()
         return disk.losePower(using: &generator)
     }

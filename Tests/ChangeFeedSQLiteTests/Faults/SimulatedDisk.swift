@@ -88,7 +88,7 @@ struct SimulatedDisk {
     }
 
     /// What is left, chosen by chance from all that may be; afterwards nothing is known of any file.
-    mutating func losePower(using chance: inout Chance) -> Loss {
+    mutating func losePower(using chance: inout SeededRandom) -> Loss {
         defer { files = [:] }
         var loss = Loss()
         // In a fixed order, so that a seed tells the same story each time.
@@ -120,7 +120,7 @@ extension SimulatedDisk.File {
     }
 
     fileprivate func remains(
-        using chance: inout SimulatedDisk.Chance
+        using chance: inout SeededRandom
     ) -> (content: Data?, lostChanges: Int) {
         guard !entries.isEmpty, let fate = SimulatedDisk.Fate.allCases.randomElement(using: &chance) else {
             return (durable, 0)
@@ -150,7 +150,7 @@ extension SimulatedDisk.File {
 
     /// How far the disk got with creating and deleting the file: what it then held, and what was done to that one.
     private func reach(
-        of fate: SimulatedDisk.Fate, using chance: inout SimulatedDisk.Chance
+        of fate: SimulatedDisk.Fate, using chance: inout SeededRandom
     ) -> (content: Data?, entries: ArraySlice<SimulatedDisk.Entry>) {
         let names = entries.indices.filter { entries[$0].change.isOfNames }
         let settled = (names.lastIndex { entries[$0].standing == .synced } ?? -1) + 1
@@ -179,7 +179,7 @@ extension SimulatedDisk.Change {
         }
     }
 
-    fileprivate func applyTorn(to content: inout Data?, using chance: inout SimulatedDisk.Chance) {
+    fileprivate func applyTorn(to content: inout Data?, using chance: inout SeededRandom) {
         guard case .write(let offset, let bytes) = self else {
             if chance.next(in: 0...1) == 1 { apply(to: &content) }
             return
@@ -204,31 +204,6 @@ extension Data {
             removeSubrange(size...)
         } else {
             append(Data(count: size - count))
-        }
-    }
-}
-
-// MARK: - Chance
-
-extension SimulatedDisk {
-    /// SplitMix64: the same numbers from the same seed, everywhere.
-    struct Chance: RandomNumberGenerator {
-        private var state: UInt64
-
-        init(seed: UInt64) {
-            state = seed
-        }
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
-
-        mutating func next(in range: ClosedRange<Int>) -> Int {
-            Int.random(in: range, using: &self)
         }
     }
 }
