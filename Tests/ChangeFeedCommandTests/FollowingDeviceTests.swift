@@ -13,14 +13,14 @@ final class FollowingDeviceTests: XCTestCase {
         try await device.fetchDatabaseChanges()
         try await device.fetchPage()
         XCTAssertTrue(device.isBehind)
-        XCTAssertEqual(device.files.count, 2)
+        try await assertHolds(device, [[0]: file(), [1]: file()])
 
         // The database does not name the zone again, and yet the device knows that there is more.
         try await device.fetchDatabaseChanges()
         XCTAssertTrue(device.isBehind)
         try await device.fetchAll()
         XCTAssertFalse(device.isBehind)
-        XCTAssertEqual(device.files.count, 5)
+        try await assertHolds(device, Dictionary(uniqueKeysWithValues: (0..<5).map { ([$0], file()) }))
         XCTAssertEqual([device.pages, device.recordsFetched], [3, 5])
 
         // Nothing has changed: it asks the database alone.
@@ -29,7 +29,7 @@ final class FollowingDeviceTests: XCTestCase {
 
         try await writer.write([.remove(path: [0]), .put(path: [1], file("200755"))], of: "c")
         try await device.fetchAll()
-        XCTAssertEqual(device.files, [[1]: file("200755"), [2]: file(), [3]: file(), [4]: file()])
+        try await assertHolds(device, [[1]: file("200755"), [2]: file(), [3]: file(), [4]: file()])
         XCTAssertEqual([device.pages, device.recordsFetched], [4, 7])
     }
 
@@ -91,6 +91,13 @@ final class FollowingDeviceTests: XCTestCase {
         )
     }
 
+    private func assertHolds(
+        _ device: FollowingDevice, _ files: [[UInt8]: GitFile], file: StaticString = #filePath, line: UInt = #line
+    ) async throws {
+        let found = try await device.files()
+        XCTAssertEqual(found, files, file: file, line: line)
+    }
+
     private func fetchAll(_ database: FaultyDatabase) async throws {
         var device = FollowingDevice(name: "device", following: database, pageLimit: 2)
         try await device.fetchAll()
@@ -98,7 +105,7 @@ final class FollowingDeviceTests: XCTestCase {
 
     private func writer(to database: FaultyDatabase, files: Int) async throws -> ReplayWriter {
         var writer = ReplayWriter(to: database, batchLimit: 400)
-        try await writer.createZone()
+        _ = try await writer.begin()
         try await writer.write((0..<files).map { .put(path: [UInt8($0)], file()) }, of: "c")
         return writer
     }

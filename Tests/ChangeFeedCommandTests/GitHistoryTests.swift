@@ -112,6 +112,25 @@ final class GitHistoryTests: XCTestCase {
         }
     }
 
+    func testAHistoryIsReadOnFromAnyOfItsCommits() throws {
+        let sandbox = try GitSandbox()
+        try sandbox.makeRepository(history: .awkward)
+        for maxCommits in [nil, 5] {
+            let history = try GitHistory(sandbox.git("repository"), maxCommits: maxCommits)
+            let commits = try allCommits(of: history)
+            for (index, commit) in commits.enumerated() {
+                XCTAssertEqual(try history.number(of: commit.id), index + 1)
+                let rest = try history.commits(after: index)
+                for expected in commits[index...] { XCTAssertEqual(try rest.next(), expected) }
+                XCTAssertNil(try rest.next())
+            }
+            let side = try sandbox.run(["-C", "repository", "rev-parse", "side"])
+            XCTAssertNil(try history.number(of: side), "a commit of a merged branch is none of the line")
+        }
+        let head = try sandbox.run(["-C", "repository", "rev-parse", "HEAD"])
+        XCTAssertNil(try GitHistory(sandbox.git("repository"), maxCommits: 5).number(of: head))
+    }
+
     func testMoreCommitsAndBlobsThanFitAnyBufferArriveInOrder() throws {
         let sandbox = try GitSandbox()
         var script = ImportScript()

@@ -58,6 +58,26 @@ final class InspectCommandTests: XCTestCase {
         XCTAssertEqual((object["zones"] as? [[String: Any]])?.map { $0["records"] as? Int }, [0, 2, 0])
     }
 
+    func testAStoreIsShownWhileItIsBeingWritten() async throws {
+        let fixture = try await Fixture()
+        let (_, before) = await run([fixture.path, "--json"])
+        let (status, during) = try await fixture.whileWriting("e") { await self.run([fixture.path, "--json"]) }
+        XCTAssertEqual(status, .success)
+        XCTAssertEqual(during.output, before.output, "what is not committed is not seen")
+        let (_, after) = await run([fixture.path, "--zone=Notes", "--user=anna"])
+        XCTAssertEqual(after.output.components(separatedBy: "\n").filter { $0.hasPrefix("modified  e ") }.count, 1)
+    }
+
+    func testThePublicDatabaseIsCountedAndHasNoChangesToShow() async throws {
+        let fixture = try await Fixture()
+        try await fixture.savePublicly("p")
+        let (_, all) = await run([fixture.path])
+        XCTAssertTrue(all.output.contains("\n      _defaultZone  live "), all.output)
+        let (status, console) = await run([fixture.path, "--zone", "_defaultZone"])
+        XCTAssertEqual(status, .refused)
+        XCTAssertTrue(console.error.contains("is the public database's, which tracks no changes"), console.error)
+    }
+
     func testWhatCannotBeShownIsRefusedInOneSentence() async throws {
         let fixture = try await Fixture()
         let text = fixture.folder.appendingPathComponent("text").path
@@ -103,7 +123,10 @@ private final class Fixture: Sendable {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("inspect-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         store = try await SQLiteStore.open(at: folder.appendingPathComponent("feed.db"))
-        let container = Container(identifier: "test", store: store)
+        let container = Container(
+            identifier: "test", store: store,
+            // The same numbers in every run: how long a tag is, and with it how wide its column, depends on them.
+            configuration: .init(randomness: { 0xABCD_EF01_2345_6789 }))
         database = container.database(.private, for: "anna")
         try await database.save(RecordZone(zoneID: zoneID))
         try await database.save(RecordZone(zoneName: "Gone"))
@@ -115,6 +138,30 @@ private final class Fixture: Sendable {
 
     deinit {
         try? FileManager.default.removeItem(at: folder)
+    }
+
+    func savePublicly(_ name: String) async throws {
+        let record = Record(recordType: "Note", recordID: Record.ID(recordName: name))
+        try await Container(identifier: "test", store: store).database(.public, for: "anna").save(record)
+    }
+
+    /// Runs `body` while a transaction that writes is open, and saves a record after it.
+    func whileWriting<Result: Sendable>(
+        _ name: String, _ body: () async -> Result
+    ) async throws -> Result {
+        let isOver = DispatchSemaphore(value: 0)
+        let (begun, beginning) = AsyncStream.makeStream(of: Void.self)
+        async let writing: Void = store.write { (writer) throws(ChangeFeedError) in
+            _ = try writer.allocatePosition()
+            beginning.finish()
+            isOver.wait()
+        }
+        for await _ in begun {}
+        let result = await body()
+        isOver.signal()
+        try await writing
+        try await save(name)
+        return result
     }
 
     func save(_ name: String) async throws {

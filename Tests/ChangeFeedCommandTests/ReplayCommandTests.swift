@@ -34,11 +34,12 @@ final class ReplayCommandTests: XCTestCase {
             Set(object.keys),
             [
                 "verified", "differences", "commits", "saves", "deletes", "pages", "recordsFetched",
-                "recordsIfRefetched", "seconds", "recordsPerSecond",
+                "recordsIfRefetched", "seconds", "recordsPerSecond", "resumed",
             ]
         )
         XCTAssertEqual(object["verified"] as? Bool, true)
         XCTAssertEqual((object["differences"] as? [Any])?.count, 0)
+        XCTAssertTrue(object["resumed"] is NSNull)
         XCTAssertEqual(object["commits"] as? Int, 7)
         for key in ["commits", "saves", "deletes", "pages", "recordsFetched", "recordsIfRefetched"] {
             let number = "\"\(key)\":[0-9]+[,}]"

@@ -23,6 +23,22 @@ final class ReplayReportTests: XCTestCase {
         )
     }
 
+    func testAReplayThatWentOnSaysWhere() throws {
+        var report = report
+        let whole = ReplayMarker(commitID: "abc", written: 7, changes: 7)
+        report.start = ReplayStart(marker: whole, number: 900)
+        XCTAssertTrue(report.text.hasPrefix("resumed after commit 900 of 1,000, abc\ncommits  "), report.text)
+        let part = ReplayMarker(commitID: "abc", written: 400, changes: 1_200)
+        report.start = ReplayStart(marker: part, number: 900)
+        XCTAssertTrue(
+            report.text.hasPrefix(
+                "resumed within commit 900 of 1,000, abc, after 400 of its 1,200 changes\ncommits  "),
+            report.text)
+        let json = try report.json()
+        let resumed = #""resumed":{"changes":1200,"changesWritten":400,"commit":"abc","number":900}"#
+        XCTAssertTrue(json.contains(resumed), json)
+    }
+
     func testNoTimeAndNoRecordsGiveNumbersAllTheSame() throws {
         var report = report
         report.seconds = 0

@@ -22,7 +22,7 @@ final class ReplayWriterTests: XCTestCase {
         limits.bytesPerRequest = 5_000
         let database = Container(identifier: "test", configuration: .init(limits: limits)).database(.private, for: "a")
         var writer = ReplayWriter(to: database, batchLimit: 400, byteLimit: 5_000)
-        try await writer.createZone()
+        _ = try await writer.begin()
         for size in [7, 70_000, 7] {
             let changes = (0..<300).map { number in
                 put(Array(repeating: UInt8(ascii: "p"), count: number) + [UInt8(ascii: "q")], size: size)
@@ -47,7 +47,7 @@ final class ReplayWriterTests: XCTestCase {
         for change in [put("a", size: 2), remove("a")] {
             let database = FaultyDatabase()
             var writer = ReplayWriter(to: database, batchLimit: 400)
-            try await writer.createZone()
+            _ = try await writer.begin()
             try await writer.write([put("a")], of: "c1")
             // Somebody else changes the record behind the writer's back.
             let recordID = FileRecord.make(for: Array("a".utf8), file).recordID
@@ -63,7 +63,7 @@ final class ReplayWriterTests: XCTestCase {
     func testTheErrorThatIsToldIsThatOfTheFileAtFault() async throws {
         let database = FaultyDatabase()
         var writer = ReplayWriter(to: database, batchLimit: 400)
-        try await writer.createZone()
+        _ = try await writer.begin()
         _ = try await database.save(FileRecord.make(for: Array("b".utf8), file))
         await assertFailure("the feed refused a file of the commit c: serverRecordChanged") {
             try await writer.write([put("a"), put("b"), put("c")], of: "c")
@@ -75,7 +75,7 @@ final class ReplayWriterTests: XCTestCase {
         var database = FaultyDatabase()
         database.spoilResults = { .init(saves: $0.saves.dropLast(), deletions: $0.deletions) }
         var writer = ReplayWriter(to: database, batchLimit: 400)
-        try await writer.createZone()
+        _ = try await writer.begin()
         await assertFailure("the feed did not answer for every file of the commit c") {
             try await writer.write([put("a"), put("b")], of: "c")
         }
@@ -83,7 +83,7 @@ final class ReplayWriterTests: XCTestCase {
 
     func testARemovalOfWhatWasNeverPutIsAFailure() async throws {
         var writer = ReplayWriter(to: FaultyDatabase(), batchLimit: 400)
-        try await writer.createZone()
+        _ = try await writer.begin()
         await assertFailure("the commit c removes \"a\", which no commit has put there") {
             try await writer.write([remove("a")], of: "c")
         }

@@ -15,11 +15,11 @@ final class GitCommits {
     private var lastID: String?
     private var hasStarted = false
 
-    /// The `count` first-parent commits that end with `lastID`.
+    /// The latest `count` (at least 1) first-parent commits up to `lastID`.
     init(_ git: Git, count: Int, endingWith lastID: String) throws(GitError) {
         expectedCount = count
         expectedLastID = lastID
-        let process = try git.start(Self.arguments + [lastID, "--"])
+        let process = try git.start(Self.arguments + ["--max-count=\(count)", lastID, "--"])
         entries = DelimitedReader(process, command: Self.command, delimiter: 0)
         sizes = try BlobSizes(git)
     }

@@ -34,9 +34,24 @@ struct GitHistory: Sendable {
         }
     }
 
-    /// Starts to read the history from its oldest commit on.
-    func commits() throws(GitError) -> GitCommits {
-        try GitCommits(git, count: commitCount, endingWith: lastCommitID)
+    /// Starts to read the history from its oldest commit on, or after so many of the oldest, fewer than there are.
+    func commits(after skipped: Int = 0) throws(GitError) -> GitCommits {
+        try GitCommits(git, count: commitCount - skipped, endingWith: lastCommitID)
+    }
+
+    /// The place of commit `id` in the history, from 1; nil if it is not in it.
+    func number(of id: String) throws(GitError) -> Int? {
+        let command = "rev-list"
+        let process = try git.start([command, "--first-parent", "--max-count=\(commitCount)", lastCommitID, "--"])
+        var lines = DelimitedReader(process, command: command, delimiter: UInt8(ascii: "\n"))
+        var line: [UInt8] = []
+        var newer = 0
+        var number: Int?
+        while try lines.next(into: &line) {
+            if line.elementsEqual(id.utf8) { number = commitCount - newer }
+            newer += 1
+        }
+        return number
     }
 
     /// Every file of the whole tree of commit `id`, as `git ls-tree -r` shows it, by path.

@@ -67,19 +67,23 @@ struct InspectRequest: Equatable, Sendable {
 
     func answer(from store: SQLiteStore) async throws -> String {
         let summary = try await StoreSummary(of: store)
-        guard let zone else { return json ? try object(summary) : summary.text }
+        guard let zone else { return json ? try Self.object(summary) : summary.text }
         let users = summary.zones.filter { $0.zone == zone && (user == nil || $0.user == user) }.map(\.user)
         guard let owner = users.first else { throw UsageError("the store has no zone \(shown(zone))") }
+        guard !owner.isEmpty else {
+            throw UsageError("the zone \(shown(zone)) is the public database's, which tracks no changes")
+        }
         guard users.count == 1 else {
             throw UsageError(
                 "\(users.count) users have a zone \(shown(zone)): name one with --user, such as \(shown(owner))")
         }
         let database = Container(identifier: "inspect", store: store).database(.private, for: owner)
         let changes = try await ZoneSummary(of: RecordZone.ID(zoneName: zone), in: database, since: since)
-        return json ? try object(changes) : changes.text
+        return json ? try Self.object(changes) : changes.text
     }
 
-    private func object(_ value: some Encodable) throws -> String {
+    /// A value as one JSON object on one line.
+    static func object(_ value: some Encodable) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         return String(decoding: try encoder.encode(value), as: UTF8.self) + "\n"

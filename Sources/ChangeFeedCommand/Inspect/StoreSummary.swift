@@ -34,28 +34,6 @@ struct StoreSummary: Encodable, Equatable {
     let zones: [Zone]
     let tables: [Table]
 
-    /// Looks into a store that was opened for reading.
-    init(of store: SQLiteStore) async throws(ChangeFeedError) {
-        let connection = try SQLiteConnection(path: store.url.path, access: .readOnly)
-        try connection.execute("BEGIN")
-        head = Int(try connection.number("SELECT head FROM state") ?? 0)
-        epochs = Int(try connection.number("SELECT epochs FROM state") ?? 0)
-        let rows = try connection.prepare(
-            """
-            SELECT user, zone, life, records, tombstones, position, horizon, bytes FROM zones
-            ORDER BY user, zone, owner
-            """)
-        var zones: [Zone] = []
-        while try rows.step() {
-            zones.append(
-                Zone(
-                    user: rows.text(0), zone: rows.text(1), life: rows.text(2), records: rows.int(3),
-                    tombstones: rows.int(4), position: rows.int(5), horizon: rows.int(6), bytes: rows.int(7)))
-        }
-        self.zones = zones
-        tables = try await store.tableSizes().map { Table(table: $0.name, rows: $0.rows, bytes: $0.bytes) }
-    }
-
     /// Two aligned tables, and the counters between them.
     var text: String {
         var grid = Grid("user", "zone", "life", "records", "tombstones", "position", "horizon", "bytes")
@@ -77,6 +55,30 @@ struct StoreSummary: Encodable, Equatable {
     }
 }
 
+extension StoreSummary {
+    /// Looks into a store that was opened for reading.
+    init(of store: SQLiteStore) async throws(ChangeFeedError) {
+        let connection = try SQLiteConnection(path: store.url.path, access: .readOnly)
+        try connection.execute("PRAGMA busy_timeout = 5000; BEGIN")
+        head = Int(try connection.number("SELECT head FROM state") ?? 0)
+        epochs = Int(try connection.number("SELECT epochs FROM state") ?? 0)
+        let rows = try connection.prepare(
+            """
+            SELECT user, zone, life, records, tombstones, position, horizon, bytes FROM zones
+            ORDER BY user, zone, owner
+            """)
+        var zones: [Zone] = []
+        while try rows.step() {
+            zones.append(
+                Zone(
+                    user: rows.text(0), zone: rows.text(1), life: rows.text(2), records: rows.int(3),
+                    tombstones: rows.int(4), position: rows.int(5), horizon: rows.int(6), bytes: rows.int(7)))
+        }
+        self.zones = zones
+        tables = try await store.tableSizes().map { Table(table: $0.name, rows: $0.rows, bytes: $0.bytes) }
+    }
+}
+
 /// What changed in a zone, as `changefeed inspect --zone` tells it.
 struct ZoneSummary: Encodable, Equatable {
     struct Change: Encodable, Equatable {
@@ -93,6 +95,20 @@ struct ZoneSummary: Encodable, Equatable {
     /// Where to go on: give it with `--since`.
     let token: String
 
+    /// An aligned table, and the token on the last line.
+    var text: String {
+        var grid = Grid("change", "record", "type", "tag", "about")
+        for change in changes {
+            grid.add(
+                .text(change.change), .text(printable(change.record)), .text(printable(change.type ?? "-")),
+                .text(change.tag ?? "-"), .text(printable(change.about)))
+        }
+        return "\(grid.text)\ntoken \(token)\n"
+    }
+}
+
+extension ZoneSummary {
+    /// Reads the changes of a zone since a token, from the beginning without one.
     init(
         of zoneID: RecordZone.ID, in database: Database, since token: ZoneChangeToken?
     ) async throws(ChangeFeedError) {
@@ -106,17 +122,6 @@ struct ZoneSummary: Encodable, Equatable {
         }
         self.changes = changes
         self.token = token.map { $0.data.base64EncodedString() } ?? ""
-    }
-
-    /// An aligned table, and the token on the last line.
-    var text: String {
-        var grid = Grid("change", "record", "type", "tag", "about")
-        for change in changes {
-            grid.add(
-                .text(change.change), .text(printable(change.record)), .text(printable(change.type ?? "-")),
-                .text(change.tag ?? "-"), .text(printable(change.about)))
-        }
-        return "\(grid.text)\ntoken \(token)\n"
     }
 }
 

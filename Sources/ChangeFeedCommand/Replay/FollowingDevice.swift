@@ -5,27 +5,38 @@ import ChangeFeed
 struct FollowingDevice {
     /// What the device is called in a report.
     let name: String
-    /// What it holds.
-    private(set) var files: [[UInt8]: GitFile] = [:]
-    /// Whether the zone has more for it than it has fetched, as far as it knows.
-    private(set) var isBehind = false
-    /// How many pages of zone changes it has fetched.
+    /// How many pages of zone changes it has fetched, in this run.
     private(set) var pages = 0
     /// How many modifications and deletions these pages had.
     private(set) var recordsFetched = 0
 
     private let database: any RecordDatabase
     private let pageLimit: Int
-    /// The path of each record that it holds: a deletion names the record alone.
-    private var paths: [Record.ID: [UInt8]] = [:]
-    private var databaseToken: DatabaseChangeToken?
-    private var zoneToken: ZoneChangeToken?
+    private let storage: any DeviceStorage
+    private var progress = DeviceProgress()
 
-    /// A device that has fetched nothing yet, and asks for `pageLimit` results a page.
-    init(name: String, following database: any RecordDatabase, pageLimit: Int) {
+    /// A device that asks for `pageLimit` results a page, and keeps in `storage` what it has fetched.
+    init(
+        name: String, following database: any RecordDatabase, pageLimit: Int,
+        storage: any DeviceStorage = MemoryDeviceStorage()
+    ) {
         self.name = name
         self.database = database
         self.pageLimit = pageLimit
+        self.storage = storage
+    }
+
+    /// Whether the zone has more for it than it has fetched, as far as it knows.
+    var isBehind: Bool { progress.isBehind }
+
+    /// Goes on from what its storage has: called before anything is fetched.
+    mutating func resume() async throws(ReplayFailure) {
+        progress = try await storage.progress()
+    }
+
+    /// What it holds, as its storage has it.
+    func files() async throws(ReplayFailure) -> [[UInt8]: GitFile] {
+        try await storage.files()
     }
 
     /// Fetches all there is.
@@ -41,17 +52,19 @@ struct FollowingDevice {
         while moreComing {
             let changes: DatabaseChanges
             do {
-                changes = try await database.databaseChanges(since: databaseToken, resultsLimit: pageLimit)
+                changes = try await database.databaseChanges(since: progress.databaseToken, resultsLimit: pageLimit)
             } catch {
                 throw failure("could not fetch the database's changes: \(error)")
             }
             if let deletion = changes.deletions.first {
                 throw failure("was told that the zone \"\(deletion.zoneID)\" is gone, which nobody has deleted")
             }
-            if changes.modifications.contains(FileRecord.zoneID) { isBehind = true }
             moreComing = changes.moreComing
-            try requireProgress(moreComing, from: databaseToken, to: changes.changeToken)
-            databaseToken = changes.changeToken
+            try requireProgress(moreComing, from: progress.databaseToken, to: changes.changeToken)
+            var next = progress
+            if changes.modifications.contains(FileRecord.zoneID) { next.isBehind = true }
+            next.databaseToken = changes.changeToken
+            try await keep(next, after: [])
         }
     }
 
@@ -60,27 +73,35 @@ struct FollowingDevice {
         let page: ZoneChanges
         do {
             page = try await database.recordZoneChanges(
-                inZoneWith: FileRecord.zoneID, since: zoneToken, resultsLimit: pageLimit)
+                inZoneWith: FileRecord.zoneID, since: progress.zoneToken, resultsLimit: pageLimit)
         } catch {
             throw failure("could not fetch the zone's changes: \(error)")
         }
-        try requireProgress(page.moreComing, from: zoneToken, to: page.changeToken)
-        for change in page.changes { try apply(change) }
-        zoneToken = page.changeToken
-        isBehind = page.moreComing
+        try requireProgress(page.moreComing, from: progress.zoneToken, to: page.changeToken)
+        var changes: [DeviceChange] = []
+        for change in page.changes { changes.append(try read(change)) }
+        var next = progress
+        next.zoneToken = page.changeToken
+        next.isBehind = page.moreComing
+        try await keep(next, after: changes)
         pages += 1
         recordsFetched += page.changes.count
     }
 
-    private mutating func apply(_ change: ZoneChanges.Change) throws(ReplayFailure) {
+    /// Keeps a page, and nothing where nothing is new.
+    private mutating func keep(_ next: DeviceProgress, after changes: [DeviceChange]) async throws(ReplayFailure) {
+        guard next != progress || !changes.isEmpty else { return }
+        try await storage.keep(next, after: changes)
+        progress = next
+    }
+
+    private func read(_ change: ZoneChanges.Change) throws(ReplayFailure) -> DeviceChange {
         switch change {
         case .modified(let record):
             let (path, file) = try FileRecord.read(record)
-            if let before = paths.updateValue(path, forKey: record.recordID), before != path { files[before] = nil }
-            files[path] = file
+            return .put(record: record.recordID.recordName, path: path, file)
         case .deleted(let deletion):
-            // It may never have been here: what came and went between two fetches is told of as gone.
-            if let path = paths.removeValue(forKey: deletion.recordID) { files[path] = nil }
+            return .remove(record: deletion.recordID.recordName)
         case .failed(let recordID, let error):
             throw failure("was not given the record \"\(recordID)\": \(error)")
         }

@@ -1,7 +1,13 @@
 import ChangeFeed
 
 /// A history on its way through the feed: one device writes it, two follow.
+///
+/// Where it begins is for the zone to say, which keeps with each request how far it has come: a replay over a store that
+/// has a part of the history goes on after that part, and a device goes on from the last page that it has kept.
 struct Replay {
+    /// The database that a replay writes to.
+    static let databaseID = DatabaseID.private("replay")
+
     private struct Follower {
         var device: FollowingDevice
         var schedule: any FetchSchedule
@@ -15,15 +21,17 @@ struct Replay {
     private var recordsIfRefetched = 0
     private var stopwatch = Stopwatch()
 
-    /// A replay of `history`, into a database of its own unless another is given, with fetches at the moments that the
-    /// seed of `options` makes unless other schedules are given: one from the start and one that joins late.
+    /// A replay of `history`, into a database in memory unless another is given, with devices that keep what they hold
+    /// where `storage` says for the name of each, and with fetches at the moments that the seed of `options` makes
+    /// unless other schedules are given: one from the start and one that joins late.
     init(
         _ history: GitHistory,
         _ options: ReplayOptions,
         database: (any RecordDatabase)? = nil,
+        storage: (String) -> any DeviceStorage = { _ in MemoryDeviceStorage() },
         schedules: (fromStart: any FetchSchedule, late: any FetchSchedule)? = nil
     ) {
-        let database = database ?? Self.database(for: options)
+        let database = database ?? Self.database(for: options, in: InMemoryStore())
         self.history = history
         self.database = database
         pageLimit = options.pageLimit
@@ -34,30 +42,41 @@ struct Replay {
                 fromStart: SeededSchedule(seed: seeds.next(), firstCommit: 1),
                 late: SeededSchedule.joiningLate(seed: seeds.next(), in: history.commitCount)
             )
-        followers = [
-            Follower(device: Self.device("from the start", database, options), schedule: schedules.fromStart),
-            Follower(device: Self.device("joined late", database, options), schedule: schedules.late),
-        ]
+        followers = [("from the start", schedules.fromStart), ("joined late", schedules.late)].map { name, schedule in
+            Follower(
+                device: FollowingDevice(
+                    name: name, following: database, pageLimit: options.pageLimit, storage: storage(name)),
+                schedule: schedule)
+        }
     }
 
     /// How many commits there are to replay.
     var commitCount: Int { history.commitCount }
 
-    /// Replays the history to its end, and compares what the devices hold with the tree of its last commit.
+    /// Replays to its end what the database does not have of the history yet, and compares what the devices hold with
+    /// the tree of its last commit.
     ///
-    /// - Throws: a `GitError`, an `OutputError` of `bar`, or a `ReplayFailure` where the feed let the replay down.
+    /// - Throws: a `GitError`, an `OutputError` of `bar`, or a `ReplayFailure` where the feed let the replay down or has
+    ///   something else than a part of this history.
     mutating func run(showing bar: inout ProgressBar) async throws -> ReplayReport {
         stopwatch.start()
-        try await writer.createZone()
+        let marker = try await writer.begin()
+        for index in followers.indices { try await followers[index].device.resume() }
         stopwatch.stop()
-        let commits = try history.commits()
-        var number = 0
-        while let commit = try commits.next() {
-            number += 1
-            stopwatch.start()
-            try await replay(commit, number: number)
-            stopwatch.stop()
-            try bar.advance(to: number)
+        let start = try marker.map { try place(of: $0) }
+        var number = start?.wholeCommits ?? 0
+        if number > 0 { try bar.advance(to: number) }
+        if number < commitCount {
+            var written = start?.changesOfNext ?? 0
+            let commits = try history.commits(after: number)
+            while let commit = try commits.next() {
+                number += 1
+                stopwatch.start()
+                try await replay(commit, number: number, after: written)
+                stopwatch.stop()
+                written = 0
+                try bar.advance(to: number)
+            }
         }
         stopwatch.start()
         for index in followers.indices {
@@ -70,7 +89,12 @@ struct Replay {
 
         let tree = try history.tree(at: history.lastCommitID)
         let devices = followers.map(\.device) + [newcomer]
+        var differences: [ReplayDifference] = []
+        for device in devices {
+            differences += ReplayDifference.all(between: tree, and: try await device.files(), of: device.name)
+        }
         return ReplayReport(
+            start: start,
             commits: number,
             saves: writer.saves,
             deletes: writer.deletes,
@@ -78,14 +102,29 @@ struct Replay {
             recordsFetched: followers.map(\.device.recordsFetched).reduce(0, +),
             recordsIfRefetched: recordsIfRefetched,
             seconds: stopwatch.seconds,
-            differences: devices.flatMap { ReplayDifference.all(between: tree, and: $0.files, of: $0.name) }
+            differences: differences
         )
     }
 
-    private mutating func replay(_ commit: GitCommit, number: Int) async throws(ReplayFailure) {
-        let batches = writer.batches(of: commit)
+    private func place(of marker: ReplayMarker) throws -> ReplayStart {
+        guard let number = try history.number(of: marker.commitID) else {
+            throw ReplayFailure(
+                "the store has a replay that ends with the commit \(marker.commitID), which is not among the "
+                    + "\(NumberText.grouped(commitCount)) to replay: it is of another repository or branch, the history "
+                    + "was rewritten, or fewer commits are asked for than it has; take another file, or remove it")
+        }
+        return ReplayStart(marker: marker, number: number)
+    }
+
+    /// Replays a commit of which so many changes are written already.
+    private mutating func replay(
+        _ commit: GitCommit, number: Int, after written: Int
+    ) async throws(ReplayFailure) {
+        var marker = ReplayMarker(commitID: commit.id, written: written, changes: commit.changes.count)
+        let batches = writer.batches(of: commit, after: written)
         for batch in batches {
-            try await writer.write(batch, of: commit.id)
+            marker.written += batch.count
+            try await writer.write(batch, marking: marker)
             try await follow(inCommit: number)
         }
         if batches.isEmpty { try await follow(inCommit: number) }
@@ -109,20 +148,14 @@ struct Replay {
         }
     }
 
-    private static func device(
-        _ name: String, _ database: any RecordDatabase, _ options: ReplayOptions
-    ) -> FollowingDevice {
-        FollowingDevice(name: name, following: database, pageLimit: options.pageLimit)
-    }
-
-    /// A database in memory under CloudKit's limits, with two exceptions: a page may have as many results as were
+    /// A database in `store` under CloudKit's limits, with two exceptions: a page may have as many results as were
     /// asked for, and a file's record as many bytes as its path needs.
-    private static func database(for options: ReplayOptions) -> any RecordDatabase {
+    static func database(for options: ReplayOptions, in store: any ChangeStore) -> any RecordDatabase {
         var limits = Limits.cloudKit
         limits.resultsPerPage = max(limits.resultsPerPage, options.pageLimit)
         limits.recordBytes = .max
         limits.bytesPerRequest = .max
-        return Container(identifier: "changefeed.replay", configuration: .init(limits: limits))
-            .database(.private, for: "replay")
+        return Container(identifier: "changefeed.replay", store: store, configuration: .init(limits: limits))
+            .database(.private, for: databaseID.userID)
     }
 }

@@ -11,18 +11,35 @@ extension Subcommand {
             REPOSITORY is a path in a git repository, the current directory unless given. Its whole history must be
             there: shallow and partial clones are refused.
 
+            With --store the feed is kept in FILE, and what the devices hold in FILE-devices. Such a replay may be killed
+            at any moment: the same command goes on where it was, and later with the commits that are new. FILE belongs
+            to one history: that of another branch, or one rewritten since, is refused.
+
             The pages and records fetched are those of the two following devices; the time is that of writing and
             fetching, without git's.
 
             Exit status: 0 verified, 1 a device differs, 2 the replay could not be made: bad arguments, no such
-            repository.
+            repository, a store that is in use or of something else.
             """,
         operands: "[REPOSITORY]",
         options: ReplayOptions.options
     ) { arguments, console in
         let options = try ReplayOptions(arguments)
         let history = try GitHistory(Git(path: options.repository), maxCommits: options.maxCommits)
-        return try await Replay(history, options).run(on: console, json: options.json)
+        guard let path = options.store else {
+            return try await Replay(history, options).run(on: console, json: options.json)
+        }
+        let files = try await ReplayFiles(at: path, durability: options.durability)
+        do {
+            let replay = Replay(
+                history, options, database: files.database(for: options), storage: files.storage(ofDevice:))
+            let status = try await replay.run(on: console, json: options.json)
+            await files.close()
+            return status
+        } catch {
+            await files.close()
+            throw error
+        }
     }
 }
 

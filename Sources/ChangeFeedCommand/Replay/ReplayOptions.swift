@@ -1,3 +1,5 @@
+import ChangeFeedSQLite
+
 /// What `changefeed replay` was asked to do.
 struct ReplayOptions: Equatable, Sendable {
     /// A path in the repository whose history is replayed.
@@ -10,6 +12,10 @@ struct ReplayOptions: Equatable, Sendable {
     var seed: UInt64 = 1
     /// How many of the oldest commits are replayed; nil for all.
     var maxCommits: Int?
+    /// The file of the store; nil for one in memory.
+    var store: String?
+    /// What of the store is sure to be there after a crash.
+    var durability = SQLiteStore.Configuration.Durability.full
     /// Whether the result is one JSON object on the standard output.
     var json = false
 
@@ -21,6 +27,8 @@ struct ReplayOptions: Equatable, Sendable {
         .number("batch", 1...UInt64(maximumBatch), "items in one modify, at most (\(maximumBatch), which is the most)"),
         .number("seed", 0...UInt64.max, "what the moments of the fetches are drawn from (1)"),
         .number("max-commits", 1...UInt64(Int.max), "replay the N oldest commits only (all)"),
+        .text("store", "FILE", "keep the feed in this file, and go on from what it has (in memory)"),
+        .text("durability", "LEVEL", "what of FILE survives a loss of power: full or normal, all or most (full)"),
         .flag("json", "print the result as one JSON object, and progress on the standard error"),
     ]
 
@@ -38,6 +46,16 @@ struct ReplayOptions: Equatable, Sendable {
         batchLimit = arguments.count("batch") ?? batchLimit
         seed = arguments.numbers["seed"] ?? seed
         maxCommits = arguments.count("max-commits")
+        store = arguments.texts["store"]
+        if store?.isEmpty == true { throw UsageError("the path of --store is empty") }
+        if let level = arguments.texts["durability"] {
+            guard store != nil else { throw UsageError("--durability needs --store") }
+            switch level {
+            case "full": durability = .full
+            case "normal": durability = .normal
+            default: throw UsageError("--durability takes full or normal, not \(shown(level))")
+            }
+        }
         json = arguments.flags.contains("json")
     }
 }

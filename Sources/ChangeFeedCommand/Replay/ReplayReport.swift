@@ -6,6 +6,10 @@
 
 /// What a replay counted and what it found.
 struct ReplayReport: Equatable, Sendable {
+    /// Where the replay went on; nil where it began with the first commit. All counts but that of commits are of what
+    /// came after.
+    var start: ReplayStart?
+    /// How many commits are in the feed.
     var commits: Int
     /// Records saved, each time that they were.
     var saves: Int
@@ -29,7 +33,7 @@ struct ReplayReport: Equatable, Sendable {
     /// The most differences that `text` lists.
     static let listedDifferences = 20
 
-    /// The report as a person reads it: a table, and then the verdict.
+    /// The report as a person reads it: where it went on, a table, and then the verdict.
     var text: String {
         var table = Table()
         table.add("commits", commits)
@@ -41,7 +45,7 @@ struct ReplayReport: Equatable, Sendable {
         table.add("refetched / incremental", Double(recordsIfRefetched) / Double(recordsFetched), places: 1)
         table.add("seconds", seconds, places: 3)
         table.add("records/s", recordsPerSecond, places: 0)
-        return table.text + verdict
+        return (start.map { $0.sentence(of: commits) + "\n" } ?? "") + table.text + verdict
     }
 
     private var verdict: String {
@@ -65,13 +69,14 @@ struct ReplayReport: Equatable, Sendable {
 extension ReplayReport: Encodable {
     private enum CodingKeys: CodingKey {
         case verified, differences, commits, saves, deletes, pages, recordsFetched, recordsIfRefetched, seconds
-        case recordsPerSecond
+        case recordsPerSecond, resumed
     }
 
     func encode(to encoder: any Encoder) throws {
         var object = encoder.container(keyedBy: CodingKeys.self)
         try object.encode(isVerified, forKey: .verified)
         try object.encode(differences, forKey: .differences)
+        try object.encode(start, forKey: .resumed)
         try object.encode(commits, forKey: .commits)
         try object.encode(saves, forKey: .saves)
         try object.encode(deletes, forKey: .deletes)

@@ -25,18 +25,61 @@ struct ReplayWriter {
     /// How many records are live now.
     var liveCount: Int { records.count }
 
-    /// Makes the zone that all files go to.
-    func createZone() async throws(ReplayFailure) {
+    /// Makes the zone that all files go to or, where it is there, learns what an earlier replay has left in it.
+    ///
+    /// Gives how far that replay came; nil if nothing is written yet.
+    mutating func begin() async throws(ReplayFailure) -> ReplayMarker? {
         do {
-            try await database.save(RecordZone(zoneID: FileRecord.zoneID))
+            let zones = try await database.recordZones(.init(zoneIDs: [FileRecord.zoneID]))
+            switch zones[FileRecord.zoneID] {
+            case .success?: break
+            case .failure(let error)? where error.code != .zoneNotFound: throw error
+            case .failure?, nil:
+                try await database.save(RecordZone(zoneID: FileRecord.zoneID))
+                return nil
+            }
         } catch {
             throw ReplayFailure("the feed refused the zone of the files: \(error)")
+        }
+        return try await learnRecords()
+    }
+
+    private mutating func learnRecords() async throws(ReplayFailure) -> ReplayMarker? {
+        var token: ZoneChangeToken?
+        while true {
+            let page: ZoneChanges
+            do {
+                page = try await database.recordZoneChanges(.init(zoneID: FileRecord.zoneID, since: token))
+            } catch {
+                throw ReplayFailure("what an earlier replay wrote could not be read: \(error)")
+            }
+            for change in page.changes {
+                switch change {
+                case .modified(let record): records[try FileRecord.read(record).path] = record
+                case .deleted(let deletion): records = records.filter { $0.value.recordID != deletion.recordID }
+                case .failed(let recordID, let error):
+                    throw ReplayFailure("the record \"\(recordID)\" of an earlier replay could not be read: \(error)")
+                }
+            }
+            if page.moreComing {
+                guard page.changeToken != token else {
+                    throw ReplayFailure("the writer was told that more is coming, and given nothing new")
+                }
+                token = page.changeToken
+                continue
+            }
+            if page.clientChangeTokenData == nil, records.isEmpty { return nil }
+            guard let marker = page.clientChangeTokenData.flatMap({ ReplayMarker(data: $0) }) else {
+                throw ReplayFailure("the zone \"\(FileRecord.zoneID)\" of the store was not written by a replay")
+            }
+            return marker
         }
     }
 
     /// The changes of a commit in the requests that write it: removals first, so that what is live is a tree after
-    /// each request (a file goes before the folder that takes its name comes), both by the bytes of their paths.
-    func batches(of commit: GitCommit) -> [[GitChange]] {
+    /// each request (a file goes before the folder that takes its name comes), both by the bytes of their paths. So many
+    /// as are `written` already are left out from the front.
+    func batches(of commit: GitCommit, after written: Int = 0) -> [[GitChange]] {
         var removals: [GitChange] = []
         var puts: [GitChange] = []
         for change in commit.changes {
@@ -48,7 +91,7 @@ struct ReplayWriter {
         var batches: [[GitChange]] = []
         var batch: [GitChange] = []
         var bytes = 0
-        for change in removals + puts {
+        for change in (removals + puts).dropFirst(written) {
             let more = Self.mostBytes(of: change)
             if !batch.isEmpty, batch.count == batchLimit || bytes > byteLimit - more {
                 batches.append(batch)
@@ -62,11 +105,12 @@ struct ReplayWriter {
         return batches
     }
 
-    /// Writes one of the `batches(of:)` the commit `commitID`.
+    /// Writes one of the batches of a commit. The zone keeps with it how far the commit is written then.
     ///
     /// - Throws: a `ReplayFailure` unless the server has confirmed every single item.
-    mutating func write(_ batch: [GitChange], of commitID: String) async throws(ReplayFailure) {
-        var request = RecordModifyRequest()
+    mutating func write(_ batch: [GitChange], marking marker: ReplayMarker) async throws(ReplayFailure) {
+        let commitID = marker.commitID
+        var request = RecordModifyRequest(clientChangeTokenData: marker.data)
         var savedPaths: [[UInt8]] = []
         var deletedPaths: [[UInt8]] = []
         for change in batch {

@@ -66,6 +66,6 @@ struct SQLiteFailure {
     }
 
     private var systemText: String {
-        systemError == 0 ? "" : ", error \(systemError) of the system"
+        systemError == 0 ? "" : ": \(SystemError(systemError).text)"
     }
 }

@@ -3,6 +3,8 @@ import ChangeFeed
 /// A database in memory whose answers a test spoils on their way to whoever asked.
 struct FaultyDatabase: RecordDatabase {
     var base: any RecordDatabase = Container(identifier: "test").database(.private, for: "test")
+    /// Called before and after each request that writes, on either side of what it does.
+    var step: @Sendable () throws(ChangeFeedError) -> Void = {}
     var spoilDatabaseChanges: @Sendable (DatabaseChanges) -> DatabaseChanges = { $0 }
     var spoilPage: @Sendable (ZoneChanges) -> ZoneChanges = { $0 }
     var spoilResults: @Sendable (RecordModifyResults) -> RecordModifyResults = { $0 }
@@ -16,13 +18,19 @@ struct FaultyDatabase: RecordDatabase {
     }
 
     func modifyRecords(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
-        spoilResults(try await base.modifyRecords(request))
+        try step()
+        let results = spoilResults(try await base.modifyRecords(request))
+        try step()
+        return results
     }
 
     func modifyRecordZones(
         _ request: RecordZoneModifyRequest
     ) async throws(ChangeFeedError) -> RecordZoneModifyResults {
-        try await base.modifyRecordZones(request)
+        try step()
+        let results = try await base.modifyRecordZones(request)
+        try step()
+        return results
     }
 
     func records(

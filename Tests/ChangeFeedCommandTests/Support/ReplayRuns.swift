@@ -33,6 +33,14 @@ extension GitSandbox {
     }
 }
 
+extension ReplayWriter {
+    /// Writes a commit in one request.
+    mutating func write(_ changes: [GitChange], of commitID: String) async throws(ReplayFailure) {
+        let marker = ReplayMarker(commitID: commitID, written: changes.count, changes: changes.count)
+        try await write(changes, marking: marker)
+    }
+}
+
 extension ReplayOptions {
     static func limits(pageLimit: Int = 200, batchLimit: Int = 400, seed: UInt64 = 1) -> ReplayOptions {
         var options = ReplayOptions()
