@@ -44,7 +44,7 @@ enum MeasurementError: Error, CustomStringConvertible {
 
     var description: String {
         switch self {
-        case .differentWork(let id): "the feed and plain Swift did not come to the same result in \(id)"
+        case .differentWork(let id): "both sides did not come to the same result in \(id)"
         case .noChange(let id): "the feed did not give the change that \(id) asks for"
         }
     }

@@ -14,7 +14,8 @@ struct MemoryOneZoneWorkload: Workload {
     func run(in session: Session) async throws -> [Figure] {
         session.report("\(id): \(zoneCount) zones of \(recordsPerZone) records")
         let notes = Note.generated(0..<recordsPerZone)
-        var feed = try await FeedReader(zoneCount: zoneCount, notes: notes)
+        let database = Container(identifier: "benchmarks").database(.private, for: "user")
+        var feed = try await FeedFollower(of: database, zoneNames: (0..<zoneCount).map(zoneName), notes: notes)
         var plain = PlainReader(zoneCount: zoneCount, notes: notes)
         var numbers = NumberSequence(seed: 1)
         Stopwatch.warmUp()
@@ -36,45 +37,6 @@ struct MemoryOneZoneWorkload: Workload {
 }
 
 private func zoneName(_ number: Int) -> String { "folder-\(number)" }
-
-/// A client of the feed that keeps the tokens of the database and of each zone.
-private struct FeedReader {
-    private let database = Container(identifier: "benchmarks").database(.private, for: "user")
-    private var databaseToken: DatabaseChangeToken?
-    private var zoneTokens: [RecordZone.ID: ZoneChangeToken] = [:]
-
-    init(zoneCount: Int, notes: [Note]) async throws {
-        for number in 0..<zoneCount {
-            let zoneID = RecordZone.ID(zoneName: zoneName(number))
-            try await database.save(RecordZone(zoneID: zoneID))
-            _ = try await FeedZone(database: database, zoneID: zoneID).write(notes)
-        }
-        for try await page in database.databaseChangePages(since: nil) {
-            databaseToken = page.changeToken
-            for zoneID in page.modifications {
-                zoneTokens[zoneID] = try await FeedZone(database: database, zoneID: zoneID).latestToken()
-            }
-        }
-    }
-
-    func change(_ name: String, in zoneName: String, to viewCount: Int64) async throws {
-        let zoneID = RecordZone.ID(zoneName: zoneName)
-        try await FeedZone(database: database, zoneID: zoneID).change(name, to: viewCount)
-    }
-
-    mutating func fetch() async throws -> Sample {
-        let watch = Stopwatch()
-        var sum: Int64 = 0
-        let zones = try await database.databaseChanges(since: databaseToken)
-        for case .modified(let zoneID) in zones.changes {
-            let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: zoneTokens[zoneID])
-            sum &+= page.sumOfViewCounts
-            zoneTokens[zoneID] = page.changeToken
-        }
-        databaseToken = zones.changeToken
-        return Sample(seconds: watch.seconds, checksum: sum)
-    }
-}
 
 /// The same client of plain Swift.
 private struct PlainReader {
