@@ -132,6 +132,23 @@ final class BackupTests: XCTestCase {
         await expectError(.invalidArguments) { try await store.vacuum(pages: 0) }
     }
 
+    func testTheCheckTellsOfAZoneThatCannotBeRead() async throws {
+        let folder = try StoreFolder()
+        let store = try await SQLiteStore.open(at: folder.file(), configuration: .small())
+        let notes = Notes(over: store)
+        try await notes.makeZone()
+        await store.close()
+        let connection = try SQLiteConnection(path: folder.file().path, access: .readWrite)
+        try connection.execute("UPDATE zone SET bytes = -1")
+        connection.close()
+        let again = try await SQLiteStore.open(at: folder.file(), configuration: .small())
+        let findings = try await again.integrityCheck()
+        XCTAssertEqual(findings.count, 1, "\(findings)")
+        XCTAssertTrue(findings.first?.contains("the zone \"Notes\" is damaged") == true, "\(findings)")
+        await expectError(.internalError, detail: .damaged) { try await Notes(over: again).save(["a"], "one") }
+        await again.close()
+    }
+
     func testTheCheckFindsWhatWasChangedByHand() async throws {
         let folder = try StoreFolder()
         let store = try await SQLiteStore.open(at: folder.file(), configuration: .small())

@@ -42,6 +42,30 @@ final class DamagedCounterTests: XCTestCase {
         try await expectTypedAnswers(after: "UPDATE entry SET live = 1 - live + 0 * ")
     }
 
+    func testAStoreThatWasMendedIsWrittenToAndReadAgain() async throws {
+        let folder = try StoreFolder()
+        let store = try await SQLiteStore.open(at: folder.file(), configuration: .small())
+        let notes = Notes(over: store)
+        try await notes.makeZone()
+        try await notes.save(["a"], "one")
+        let connection = try SQLiteConnection(path: folder.file().path, access: .readWrite)
+        let head = try XCTUnwrap(connection.number("SELECT head FROM state"))
+        for round in ["two", "three"] {
+            try connection.execute("UPDATE state SET head = -1")
+            await expectError(.internalError, detail: .damaged, "write") { try await notes.save(["a"], round) }
+            await expectError(.internalError, detail: .damaged, "read") { try await notes.texts() }
+            try connection.execute("UPDATE state SET head = \(head + 10)")
+            try await notes.save(["a"], round)
+            // As often as there are readers.
+            for _ in 0..<2 {
+                let texts = try await notes.texts()
+                XCTAssertEqual(texts, ["a": round])
+            }
+        }
+        connection.close()
+        await store.close()
+    }
+
     /// Another process uses a copy of a store with a number in a place; what it says is `done` or a typed error.
     private func expectTypedAnswers(
         after damage: String, file: StaticString = #filePath, line: UInt = #line

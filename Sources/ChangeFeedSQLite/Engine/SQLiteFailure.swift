@@ -29,12 +29,14 @@ struct SQLiteFailure {
         switch code & 0xFF {
         case SQLITE_FULL:
             return ChangeFeedError(
-                .serviceUnavailable, "\(what): the disk is full. Nothing was stored. Make room, then try again.")
+                .serviceUnavailable, "\(what): the disk is full. Make room, then try again.")
         case SQLITE_BUSY, SQLITE_LOCKED:
             return ChangeFeedError(
                 .serviceUnavailable, "\(what): another process keeps it locked. Try again.", retryAfter: .seconds(1))
         case SQLITE_NOMEM:
             return ChangeFeedError(.serviceUnavailable, "\(what): there is no memory left. Try again later.")
+        case SQLITE_TOOBIG:
+            return ChangeFeedError(.limitExceeded, "\(what): a value has more bytes than SQLite can keep in a row.")
         case SQLITE_CORRUPT, SQLITE_NOTADB:
             return ChangeFeedError(
                 .internalError,
@@ -65,7 +67,9 @@ struct SQLiteFailure {
             && !files.isWritableFile(atPath: directory)
     }
 
+    /// What the system said, where it was the system that SQLite asked for something.
     private var systemText: String {
-        systemError == 0 ? "" : ": \(SystemError(systemError).text)"
+        let isOfSystem = [SQLITE_IOERR, SQLITE_CANTOPEN].contains(code & 0xFF)
+        return isOfSystem && systemError != 0 ? ": \(SystemError(systemError).text)" : ""
     }
 }

@@ -5,6 +5,8 @@ import ChangeFeed
 package final class SQLiteStatement {
     private let handle: OpaquePointer
     private let connection: SQLiteConnection
+    /// Why a parameter could not be bound since the last run.
+    private var parameterFailure = SQLITE_OK
 
     init(_ handle: OpaquePointer, of connection: SQLiteConnection) {
         self.handle = handle
@@ -18,21 +20,16 @@ package final class SQLiteStatement {
     /// Goes on to the next row; false if there is none, and then the statement is ready to be run again.
     @inline(__always)
     package func step() throws(ChangeFeedError) -> Bool {
-        let code = sqlite3_step(handle)
+        let code = stepCode()
         if code == SQLITE_ROW { return true }
-        guard code == SQLITE_DONE else {
-            let error = connection.failure(code)
-            sqlite3_reset(handle)
-            throw error
-        }
-        sqlite3_reset(handle)
+        try finish(code)
         return false
     }
 
     /// Runs a statement that gives no row.
     @inline(__always)
     package func run() throws(ChangeFeedError) {
-        try finish(sqlite3_step(handle))
+        try finish(stepCode())
     }
 
     /// Runs to the end a statement that changes something and gives rows.
@@ -43,18 +40,23 @@ package final class SQLiteStatement {
     /// One step, told as SQLite tells it, where nothing can be thrown. ``finish(_:)`` takes the answer.
     @inline(__always)
     func stepCode() -> Int32 {
-        sqlite3_step(handle)
+        parameterFailure == SQLITE_OK ? sqlite3_step(handle) : parameterFailure
     }
 
     /// Ends a run that was to give no row.
     @inline(__always)
     func finish(_ code: Int32) throws(ChangeFeedError) {
-        if code != SQLITE_DONE && code != SQLITE_ROW {
-            let error = connection.failure(code)
-            sqlite3_reset(handle)
-            throw error
-        }
+        if code != SQLITE_DONE && code != SQLITE_ROW { throw failed(code) }
         sqlite3_reset(handle)
+    }
+
+    private func failed(_ code: Int32) -> ChangeFeedError {
+        let error = connection.failure(code)
+        sqlite3_reset(handle)
+        // What was lent may be gone by the next run.
+        sqlite3_clear_bindings(handle)
+        parameterFailure = SQLITE_OK
+        return error
     }
 
     /// Ends the run, wherever it is.
@@ -67,27 +69,35 @@ package final class SQLiteStatement {
 // MARK: - Parameters
 
 extension SQLiteStatement {
-    /// SQLite takes its own copy.
+    /// SQLite takes its own copy. It writes this constant as -1 cast to a function, which Swift has no other words for;
+    /// it is compared and never called.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    /// Keeps what went wrong for the next step, which throws it: run with the parameters of the run before, a statement
+    /// would do something else than it was asked to.
+    @inline(__always)
+    private func note(_ code: Int32) {
+        if code != SQLITE_OK { parameterFailure = code }
+    }
 
     @inline(__always)
     package func bind(_ value: Int64, at index: Int32) {
-        sqlite3_bind_int64(handle, index, value)
+        note(sqlite3_bind_int64(handle, index, value))
     }
 
     @inline(__always)
     package func bind(_ value: Int, at index: Int32) {
-        sqlite3_bind_int64(handle, index, Int64(value))
+        bind(Int64(value), at: index)
     }
 
     @inline(__always)
-    package func bind(_ value: Double, at index: Int32) {
-        sqlite3_bind_double(handle, index, value)
+    func bind(_ value: Double, at index: Int32) {
+        note(sqlite3_bind_double(handle, index, value))
     }
 
     @inline(__always)
     package func bindNull(at index: Int32) {
-        sqlite3_bind_null(handle, index)
+        note(sqlite3_bind_null(handle, index))
     }
 
     /// A number of which every bit counts. SQLite makes a zero of -0.0 and nothing of what is no number, so those are kept
@@ -111,12 +121,7 @@ extension SQLiteStatement {
 
     package func bind(_ value: String, at index: Int32) {
         var value = value
-        _ = value.withUTF8 { utf8 in
-            let start = utf8.baseAddress.map { UnsafeRawPointer($0).assumingMemoryBound(to: CChar.self) }
-            return start == nil
-                ? sqlite3_bind_text(handle, index, "", 0, SQLiteStatement.copied)
-                : sqlite3_bind_text(handle, index, start, Int32(utf8.count), SQLiteStatement.copied)
-        }
+        value.withUTF8 { put(text: $0, at: index, SQLiteStatement.copied) }
     }
 
     package func bind(_ value: String?, at index: Int32) {
@@ -125,30 +130,38 @@ extension SQLiteStatement {
 
     package func bind(_ value: [UInt8]?, at index: Int32) {
         guard let value else { return bindNull(at: index) }
-        _ = value.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress {
-                sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), SQLiteStatement.copied)
-            } else {
-                sqlite3_bind_zeroblob(handle, index, 0)
-            }
-        }
+        value.withUnsafeBytes { put(bytes: $0, at: index, SQLiteStatement.copied) }
     }
 
     /// Lends SQLite text that must outlive the run: where a copy of each would be felt.
     @inline(__always)
     func lend(text: UnsafeBufferPointer<UInt8>, at index: Int32) {
-        guard let start = text.baseAddress else { return bind("", at: index) }
-        sqlite3_bind_text(
-            handle, index, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), Int32(text.count), nil)
+        put(text: text, at: index, nil)
     }
 
     /// Lends SQLite bytes that must outlive the run.
     @inline(__always)
     func lend(bytes: UnsafeRawBufferPointer, at index: Int32) {
+        put(bytes: bytes, at: index, nil)
+    }
+
+    @inline(__always)
+    private func put(text: UnsafeBufferPointer<UInt8>, at index: Int32, _ destructor: sqlite3_destructor_type?) {
+        guard let start = text.baseAddress else {
+            return note(sqlite3_bind_text(handle, index, "", 0, SQLiteStatement.copied))
+        }
+        note(
+            sqlite3_bind_text64(
+                handle, index, UnsafeRawPointer(start).assumingMemoryBound(to: CChar.self), UInt64(text.count),
+                destructor, UInt8(SQLITE_UTF8)))
+    }
+
+    @inline(__always)
+    private func put(bytes: UnsafeRawBufferPointer, at index: Int32, _ destructor: sqlite3_destructor_type?) {
         if let start = bytes.baseAddress {
-            sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), nil)
+            note(sqlite3_bind_blob64(handle, index, start, UInt64(bytes.count), destructor))
         } else {
-            sqlite3_bind_zeroblob(handle, index, 0)
+            note(sqlite3_bind_zeroblob(handle, index, 0))
         }
     }
 }

@@ -20,7 +20,7 @@ enum Migrations {
         case store(version: Int)
     }
 
-    /// Brings a file to the latest version. Throws without having changed anything if it is not a store, or one of a
+    /// Brings a file that nobody else may write to to the latest version. Throws without having changed anything if it is not a store, or one of a
     /// later version; `internalError` with the detail `damaged` if it cannot be read.
     static func run(on connection: SQLiteConnection, describing path: String) throws(ChangeFeedError) {
         var version =
@@ -33,16 +33,10 @@ enum Migrations {
         while version < latestVersion {
             try connection.execute("BEGIN IMMEDIATE")
             do throws(ChangeFeedError) {
-                // Another process may have done it in the meantime.
-                if version == 0, case .store(let found) = try kind(of: connection, path: path) {
-                    version = found
-                } else {
-                    try connection.execute(steps[version])
-                    version += 1
-                    try connection.execute(
-                        "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version)")
-                }
-                try connection.execute("COMMIT")
+                try connection.execute(steps[version])
+                version += 1
+                try connection.execute(
+                    "PRAGMA application_id = \(applicationID); PRAGMA user_version = \(version); COMMIT")
             } catch {
                 try? connection.execute("ROLLBACK")
                 throw error

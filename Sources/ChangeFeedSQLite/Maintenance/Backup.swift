@@ -45,7 +45,12 @@ enum Backup {
         do throws(SystemError) {
             // A move would take the place of what somebody else has put there meanwhile.
             try FileSystem.link(partial, as: path)
-            try FileSystem.synchronize(directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+            do throws(SystemError) {
+                try FileSystem.synchronize(directory: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+            } catch {
+                removeFiles(of: path)
+                throw error
+            }
         } catch {
             if error.isExistingFile { throw exists(path) }
             throw ChangeFeedError(.internalError, "The backup could not be put at \"\(path)\": \(error.text).")

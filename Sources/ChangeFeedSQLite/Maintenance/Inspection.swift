@@ -109,23 +109,31 @@ private enum Inspection {
 }
 
 extension SQLiteReader {
-    /// The records whose rows do not fit their checksums, in words.
+    /// The rows that cannot be read, or do not fit their checksums, in words.
     fileprivate func unreadableRecords() throws(ChangeFeedError) -> [String] {
         var findings: [String] = []
+        /// Goes on after what is damaged: that is what the check is for.
+        func look(at what: String, _ body: () throws(ChangeFeedError) -> Void) throws(ChangeFeedError) {
+            do throws(ChangeFeedError) {
+                try body()
+            } catch {
+                guard error.detail == .damaged else { throw error }
+                findings.append("\(what): \(error.message)")
+            }
+        }
         for databaseID in try databaseIDs {
-            try scanZones(of: databaseID, after: .beginning) { (zone) throws(ChangeFeedError) in
-                do throws(ChangeFeedError) {
-                    try scanRecords(of: zone.key, after: .beginning, tombstonesAfter: .beginning) { entry in
-                        if case .unreadable(let recordID, _, let error) = entry {
-                            findings.append("\(recordID): \(error.message)")
+            try look(at: "a zone of \"\(databaseID.userID)\"") { () throws(ChangeFeedError) in
+                try scanZones(of: databaseID, after: .beginning) { (zone) throws(ChangeFeedError) in
+                    try look(at: zone.zoneID.description) { () throws(ChangeFeedError) in
+                        try scanRecords(of: zone.key, after: .beginning, tombstonesAfter: .beginning) { entry in
+                            if case .unreadable(let recordID, _, let error) = entry {
+                                findings.append("\(recordID): \(error.message)")
+                            }
+                            return .next
                         }
-                        return .next
                     }
-                } catch {
-                    guard error.detail == .damaged else { throw error }
-                    findings.append("\(zone.zoneID): \(error.message)")
+                    return .next
                 }
-                return .next
             }
         }
         return findings

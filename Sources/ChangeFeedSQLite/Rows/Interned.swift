@@ -1,3 +1,4 @@
+import CSQLite
 import ChangeFeed
 
 /// Something that many rows repeat and that stands once in a table of its own, under a number.
@@ -74,7 +75,7 @@ final class Interned<Value: InternedValue> {
         let insert = try connection.prepare(
             "INSERT INTO \(table) (\(columns.joined(separator: ", "))) VALUES (\(parameters)) RETURNING id")
         value.bind(to: insert, at: 1)
-        guard try insert.step() else { return 0 }
+        guard try insert.step() else { throw connection.failure(SQLITE_INTERNAL) }
         let number = insert.int64(0)
         try insert.finish()
         note(value, number)

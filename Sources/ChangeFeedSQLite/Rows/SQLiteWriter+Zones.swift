@@ -1,3 +1,4 @@
+import CSQLite
 import ChangeFeed
 
 /// How zones are written.
@@ -27,7 +28,7 @@ extension SQLiteWriter {
         if let number = try number(of: databaseID) { return number }
         statements.insertDatabase.bind(databaseID.scope.rawValue, at: 1)
         statements.insertDatabase.bind(databaseID.userID, at: 2)
-        guard try statements.insertDatabase.step() else { throw connection.failure(1) }
+        guard try statements.insertDatabase.step() else { throw connection.failure(SQLITE_INTERNAL) }
         let number = statements.insertDatabase.int64(0)
         try statements.insertDatabase.finish()
         return number

@@ -57,7 +57,7 @@ extension SQLiteWriter {
     func begin() throws(ChangeFeedError) {
         try statements.begin.run()
         do throws(ChangeFeedError) {
-            try loadState()
+            try beginReading()
             endReading()
         } catch {
             rollBack()

@@ -1,3 +1,4 @@
+import CSQLite
 import ChangeFeed
 
 /// What is drawn once for a store, and stays.
@@ -22,7 +23,7 @@ struct StoreIdentity: Sendable {
                 """)
             for index in 1...4 { insert.bind(Int64(bitPattern: randomness()), at: Int32(index)) }
             try insert.run()
-            guard try select.step() else { throw connection.failure(1) }
+            guard try select.step() else { throw connection.failure(SQLITE_INTERNAL) }
         }
         defer { select.reset() }
         let numbers = (0..<4).map { UInt64(bitPattern: select.int64(Int32($0))) }

@@ -23,12 +23,12 @@ final class ReaderPool: TaskExecutor {
         init(_ session: SQLiteReader, of pool: ReaderPool) {
             self.session = session
             self.pool = pool
-            queue.setSpecific(key: ReaderPool.current, value: Weak(self))
+            queue.setSpecific(key: ReaderPool.current, value: Unowned(self))
         }
     }
 
     // A queue that held its reader would never let go of it.
-    private struct Weak: Sendable {
+    private struct Unowned: Sendable {
         unowned let reader: Reader
 
         init(_ reader: Reader) {
@@ -36,7 +36,7 @@ final class ReaderPool: TaskExecutor {
         }
     }
 
-    private static let current = DispatchSpecificKey<Weak>()
+    private static let current = DispatchSpecificKey<Unowned>()
 
     private struct State: Sendable {
         var all: [Reader] = []
