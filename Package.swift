@@ -8,6 +8,7 @@ let package = Package(
     products: [
         .library(name: "ChangeFeed", targets: ["ChangeFeed"]),
         .library(name: "ChangeFeedSQLite", targets: ["ChangeFeedSQLite"]),
+        .library(name: "SyncEngineCore", targets: ["SyncEngineCore"]),
         .library(name: "ChangeFeedTesting", targets: ["ChangeFeedTesting"]),
         .executable(name: "changefeed", targets: ["ChangeFeedCommand"]),
         .executable(name: "changefeed-benchmarks", targets: ["ChangeFeedBenchmarks"]),
@@ -16,7 +17,8 @@ let package = Package(
         .target(name: "ChangeFeed"),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "ChangeFeedSQLite", dependencies: ["ChangeFeed", "CSQLite"]),
-        .target(name: "ChangeFeedTesting", dependencies: ["ChangeFeed"]),
+        .target(name: "SyncEngineCore", dependencies: ["ChangeFeed"]),
+        .target(name: "ChangeFeedTesting", dependencies: ["ChangeFeed", "SyncEngineCore"]),
         .executableTarget(name: "ChangeFeedCommand", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
         .executableTarget(name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed", "ChangeFeedSQLite", "CSQLite"]),
         .testTarget(name: "ChangeFeedTests", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
@@ -27,6 +29,8 @@ let package = Package(
             name: "ChangeFeedSQLiteTests",
             dependencies: ["ChangeFeed", "ChangeFeedSQLite", "ChangeFeedTesting", "ChangeFeedCrashChild", "CSQLite"],
             resources: [.copy("Fixtures")]),
+        .testTarget(
+            name: "SyncEngineCoreTests", dependencies: ["ChangeFeed", "SyncEngineCore", "ChangeFeedTesting"]),
         .testTarget(name: "ChangeFeedTestingTests", dependencies: ["ChangeFeed", "ChangeFeedTesting"]),
         .testTarget(
             name: "ChangeFeedCommandTests", dependencies: ["ChangeFeedCommand", "ChangeFeed", "ChangeFeedSQLite"]),

@@ -74,31 +74,35 @@ package struct ByteString: Hashable, Sendable {
 }
 
 /// What a decoder found wrong: the bytes are not what any version of this library wrote.
-struct MalformedBytes: Error {
-    let reason: String
+package struct MalformedBytes: Error {
+    package let reason: String
+
+    package init(reason: String) {
+        self.reason = reason
+    }
 }
 
 /// A cursor over bytes of unknown origin. Every read is checked; a read past the end throws and moves nothing.
-struct ByteReader {
+package struct ByteReader {
     private let bytes: UnsafeRawBufferPointer
     /// Whether all text is known to be UTF-8, because the bytes were read once before.
-    let isChecked: Bool
-    private(set) var offset = 0
+    package let isChecked: Bool
+    package private(set) var offset = 0
 
     @inline(__always)
-    init(_ bytes: UnsafeRawBufferPointer, isChecked: Bool = false) {
+    package init(_ bytes: UnsafeRawBufferPointer, isChecked: Bool = false) {
         self.bytes = bytes
         self.isChecked = isChecked
     }
 
     @inline(__always)
-    var remaining: Int { bytes.count - offset }
+    package var remaining: Int { bytes.count - offset }
 
     @inline(__always)
-    var isAtEnd: Bool { offset == bytes.count }
+    package var isAtEnd: Bool { offset == bytes.count }
 
     @inline(__always)
-    mutating func byte() throws(MalformedBytes) -> UInt8 {
+    package mutating func byte() throws(MalformedBytes) -> UInt8 {
         guard offset < bytes.count else { throw MalformedBytes(reason: "ends too early") }
         let byte = bytes[offset]
         offset += 1
@@ -107,7 +111,7 @@ struct ByteReader {
 
     /// The next `count` bytes, without a copy: valid as long as the bytes that are read.
     @inline(__always)
-    mutating func slice(_ count: Int) throws(MalformedBytes) -> UnsafeRawBufferPointer {
+    package mutating func slice(_ count: Int) throws(MalformedBytes) -> UnsafeRawBufferPointer {
         guard count >= 0, count <= remaining else { throw MalformedBytes(reason: "ends too early") }
         let slice = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
         offset += count
@@ -115,7 +119,7 @@ struct ByteReader {
     }
 
     @inline(__always)
-    mutating func word() throws(MalformedBytes) -> UInt64 {
+    package mutating func word() throws(MalformedBytes) -> UInt64 {
         guard remaining >= 8 else { throw MalformedBytes(reason: "ends too early") }
         let word = bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
         offset += 8
@@ -124,7 +128,7 @@ struct ByteReader {
 
     /// A variable-length number of at most 64 bits, in its shortest form only.
     @inline(__always)
-    mutating func number() throws(MalformedBytes) -> UInt64 {
+    package mutating func number() throws(MalformedBytes) -> UInt64 {
         let first = try byte()
         if first < 0x80 { return UInt64(first) }
         var result = UInt64(first & 0x7F)
@@ -142,14 +146,14 @@ struct ByteReader {
 
     /// A number that counts bytes or items still to come, each at least one byte.
     @inline(__always)
-    mutating func count() throws(MalformedBytes) -> Int {
+    package mutating func count() throws(MalformedBytes) -> Int {
         let number = try number()
         guard number <= UInt64(remaining) else { throw MalformedBytes(reason: "names a length past its end") }
         return Int(number)
     }
 
     /// Text. Bytes that are not UTF-8 are refused: mended, they would read like other text.
-    mutating func string() throws(MalformedBytes) -> String {
+    package mutating func string() throws(MalformedBytes) -> String {
         let length = try count()
         let utf8 = try slice(length)
         if isChecked { return String(decoding: utf8, as: UTF8.self) }
@@ -159,7 +163,7 @@ struct ByteReader {
         return string
     }
 
-    mutating func blob() throws(MalformedBytes) -> [UInt8] {
+    package mutating func blob() throws(MalformedBytes) -> [UInt8] {
         let length = try count()
         return [UInt8](try slice(length))
     }
@@ -168,7 +172,7 @@ struct ByteReader {
 extension ContiguousBytes {
     /// Reads all bytes with a cursor. What the body throws keeps its type, which `withUnsafeBytes` loses.
     @inline(__always)
-    func decode<Result>(
+    package func decode<Result>(
         _ body: (inout ByteReader) throws(MalformedBytes) -> Result
     ) throws(MalformedBytes) -> Result {
         let result: Swift.Result<Result, MalformedBytes> = withUnsafeBytes { bytes in
@@ -184,26 +188,26 @@ extension ContiguousBytes {
 }
 
 /// Appends the forms that `ByteReader` reads.
-struct ByteWriter {
-    private(set) var bytes: [UInt8]
+package struct ByteWriter {
+    package private(set) var bytes: [UInt8]
 
-    init(reserving capacity: Int = 0) {
+    package init(reserving capacity: Int = 0) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
     @inline(__always)
-    mutating func byte(_ byte: UInt8) {
+    package mutating func byte(_ byte: UInt8) {
         bytes.append(byte)
     }
 
     @inline(__always)
-    mutating func word(_ word: UInt64) {
+    package mutating func word(_ word: UInt64) {
         withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
     }
 
     @inline(__always)
-    mutating func number(_ number: UInt64) {
+    package mutating func number(_ number: UInt64) {
         var rest = number
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -213,7 +217,7 @@ struct ByteWriter {
     }
 
     @inline(__always)
-    mutating func string(_ string: String) {
+    package mutating func string(_ string: String) {
         var string = string
         string.withUTF8 { utf8 in
             number(UInt64(utf8.count))
@@ -221,13 +225,13 @@ struct ByteWriter {
         }
     }
 
-    mutating func blob(_ blob: some Collection<UInt8>) {
+    package mutating func blob(_ blob: some Collection<UInt8>) {
         number(UInt64(blob.count))
         bytes.append(contentsOf: blob)
     }
 
     @inline(__always)
-    mutating func raw(_ raw: UnsafeRawBufferPointer) {
+    package mutating func raw(_ raw: UnsafeRawBufferPointer) {
         bytes.append(contentsOf: raw)
     }
 }

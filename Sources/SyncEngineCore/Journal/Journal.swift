@@ -1,0 +1,111 @@
+import ChangeFeed
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// Where an engine's journal goes.
+public protocol JournalSink: Sendable {
+    /// Takes an entry. Called in the order of the entries' numbers, one at a time, outside of every lock of the engine.
+    func write(_ entry: SyncEngine.JournalEntry)
+}
+
+extension SyncEngine {
+    /// What happened in an engine, and why. The latest entries are kept; sinks get all of them.
+    public final class Journal: Sendable {
+        private struct Content {
+            var entries: [JournalEntry] = []
+            /// Where the oldest of `entries` stands, once there are as many as may be kept.
+            var oldest = 0
+            var lastNumber = 0
+            var unwritten: [JournalEntry] = []
+            var isWriting = false
+        }
+
+        private let content = Locked(Content())
+        private let limit: Int
+        private let sinks: [any JournalSink]
+        private let now: @Sendable () -> Date
+
+        init(keeping limit: Int, sinks: [any JournalSink], now: @escaping @Sendable () -> Date) {
+            self.limit = max(1, limit)
+            self.sinks = sinks
+            self.now = now
+        }
+
+        /// The latest entries, oldest first: at most as many as ``SyncEngine/Configuration/journalLimit``.
+        public var entries: [JournalEntry] {
+            content.withLock { content in
+                Array(content.entries[content.oldest...] + content.entries[..<content.oldest])
+            }
+        }
+
+        /// Called under the lock of the machine, so that entries stand in the order in which things happened.
+        func append(_ events: [JournalEntry.Event], pass: Int?) {
+            if events.isEmpty { return }
+            let time = now()
+            content.withLock { content in
+                for event in events {
+                    content.lastNumber += 1
+                    let entry = JournalEntry(number: content.lastNumber, time: time, pass: pass, event: event)
+                    if content.entries.count < limit {
+                        content.entries.append(entry)
+                    } else {
+                        content.entries[content.oldest] = entry
+                        content.oldest = (content.oldest + 1) % limit
+                    }
+                    if !sinks.isEmpty { content.unwritten.append(entry) }
+                }
+            }
+        }
+
+        /// Gives the sinks what they have not had. Whoever comes while somebody else is at it leaves it to him.
+        func flush() {
+            if sinks.isEmpty { return }
+            while true {
+                let batch: [JournalEntry] = content.withLock { content in
+                    guard !content.isWriting, !content.unwritten.isEmpty else { return [] }
+                    content.isWriting = true
+                    defer { content.unwritten = [] }
+                    return content.unwritten
+                }
+                if batch.isEmpty { return }
+                for entry in batch {
+                    for sink in sinks { sink.write(entry) }
+                }
+                content.withLock { $0.isWriting = false }
+            }
+        }
+    }
+}
+
+/// Writes a journal as JSON Lines: one object an entry, keys sorted, dates in seconds since 1970.
+public final class JSONLinesJournalSink: JournalSink {
+    private let encoder: Locked<JSONEncoder>
+    private let write: @Sendable (Data) -> Void
+
+    /// Gives each line, with its line feed, to a function.
+    public init(_ write: @escaping @Sendable (Data) -> Void) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        encoder.dateEncodingStrategy = .secondsSince1970
+        self.encoder = Locked(encoder)
+        self.write = write
+    }
+
+    /// Writes an entry.
+    public func write(_ entry: SyncEngine.JournalEntry) {
+        guard var line = encoder.withLock({ try? $0.encode(entry) }) else { return }
+        line.append(0x0A)
+        write(line)
+    }
+
+    /// Reads one line of a journal.
+    public static func entry(ofLine line: Data) throws -> SyncEngine.JournalEntry {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        return try decoder.decode(SyncEngine.JournalEntry.self, from: line)
+    }
+}
