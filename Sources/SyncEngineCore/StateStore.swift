@@ -10,7 +10,7 @@ public protocol StateStore: Sendable {
 
     /// Stores what has changed, durably, before it returns. One call at a time.
     ///
-    /// - Parameter serialization: Makes the whole state after the increment, for a store that wants it.
+    /// - Parameter serialization: Makes the whole state as it stands, for a store that wants no increments.
     ///
     /// Throws ``SyncEngineError/Code/staleState`` if the increment does not follow what is stored.
     func persist(

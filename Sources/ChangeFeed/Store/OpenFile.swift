@@ -25,7 +25,7 @@ package struct SystemError: Error {
     /// The system's words for it.
     package var text: String { String(cString: strerror(code)) }
 
-    var isMissingFile: Bool { code == ENOENT || code == ENOTDIR }
+    package var isMissingFile: Bool { code == ENOENT || code == ENOTDIR }
 
     package var isExistingFile: Bool { code == EEXIST }
 
@@ -69,7 +69,7 @@ package final class OpenFile: Sendable {
     }
 
     /// Creates a file that is not there to write it.
-    convenience init(creating path: String) throws(SystemError) {
+    package convenience init(creating path: String) throws(SystemError) {
         try self.init(path, O_WRONLY | O_CREAT | O_EXCL)
     }
 
@@ -116,7 +116,7 @@ package final class OpenFile: Sendable {
     }
 
     /// Waits until what was written is on the disk.
-    func synchronize() throws(SystemError) {
+    package func synchronize() throws(SystemError) {
         #if canImport(Darwin)
             // fsync leaves it in the drive's cache.
             if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
@@ -184,7 +184,7 @@ package struct FileSignature: Sendable, Hashable {
 
 /// What is done to names in directories.
 package enum FileSystem {
-    static func rename(_ old: String, to new: String) throws(SystemError) {
+    package static func rename(_ old: String, to new: String) throws(SystemError) {
         guard systemRename(old, new) == 0 else { throw .last }
     }
 

@@ -40,6 +40,7 @@ public final class ManualClock: Clock, Sendable {
         /// Those who were cancelled before they lay down.
         var cancelled: Set<Int> = []
         var lastNumber = 0
+        var deviceCount: UInt64 = 0
     }
 
     private let content = Locked(Content())
@@ -59,6 +60,14 @@ public final class ManualClock: Clock, Sendable {
     }
     /// Any two times can be told apart.
     public var minimumResolution: Duration { .zero }
+    /// Counts the devices that were made under this clock, so that no two draw the same numbers.
+    func nextDeviceNumber() -> UInt64 {
+        content.withLock { content in
+            content.deviceCount += 1
+            return content.deviceCount
+        }
+    }
+
     /// How many sleep.
     public var sleeperCount: Int { content.withLock { $0.sleepers.count } }
 

@@ -82,9 +82,9 @@ public final class TestDevice: SyncEngineDelegate {
             database: self.database, stateSerialization: disk.serialization, delegate: self, policy: policy)
         configuration.clock = clock
         configuration.now = { clock.date }
-        var seed: UInt64 = 0
+        var seed = clock.nextDeviceNumber() << 32
         for byte in name.utf8 { seed = seed &* 31 &+ UInt64(byte) }
-        let numbers = SeededNumbers(seed: seed &+ (disk.serialization?.revision ?? 0))
+        let numbers = SeededNumbers(seed: seed)
         configuration.randomness = { numbers.next() }
         configure(&configuration)
         let engine = try SyncEngine(configuration)

@@ -477,11 +477,15 @@ struct SendPass: Sendable {
                 excluded.formUnion(part.filter(siblings.contains))
             }
         }
+        let blamed = answer.failures
         answer.requeue(Array(siblings), &basis)
         guard !free.isEmpty else {
             if guilty.isEmpty {
                 basis.refused(.unanswered(answer.request.recordIDs[0]), wants: .send)
                 outcome.retryingCount += siblings.count
+                if !basis.policy.actsByItself {
+                    for recordID in siblings { outcome.failedRecords[recordID] = blamed[recordID] }
+                }
             }
             return
         }
