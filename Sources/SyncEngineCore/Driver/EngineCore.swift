@@ -291,8 +291,10 @@ final class EngineCore: Sendable {
     /// What an event covered becomes part of the state, if its handler has returned.
     private func acknowledge(_ running: Running, _ failure: String?, _ machine: inout SyncStateMachine) {
         guard failure == nil, !machine.isStopped else { return }
-        let stored = running.taken?.changeCount ?? 0
-        if let taken = running.taken { machine.basis.log.persisted(taken) }
+        // Where the engine has a store, only what that has counts as stored.
+        let taken = configuration.stateStore == nil ? running.taken : nil
+        let stored = taken?.changeCount ?? 0
+        if let taken { machine.basis.log.persisted(taken) }
         machine.basis.log.applyPersisted(running.changes[..<stored])
         machine.basis.record(Array(running.changes[stored...]))
         for record in running.quarantined {
@@ -326,20 +328,24 @@ final class EngineCore: Sendable {
     // MARK: What is to be stored
 
     func serialization(in delivery: Int?) -> SyncEngine.State.Serialization {
-        guarded.withLock { guarded in
-            let changes = guarded.delivery?.number == delivery ? guarded.delivery?.changes ?? [] : []
-            let (serialization, taken) = guarded.machine.basis.log.takeSerialization(with: changes)
-            if delivery != nil, guarded.delivery?.number == delivery { guarded.delivery?.taken = taken }
-            return serialization
-        }
+        taking(in: delivery) { $0.takeSerialization(with: $1, after: $2) }
     }
 
     func increment(in delivery: Int) -> SyncEngine.State.Increment {
+        taking(in: delivery) { $0.takeIncrement(with: $1, after: $2) }
+    }
+
+    /// Gives out what is to be stored; within a handler, with what its return acknowledges.
+    private func taking<Form>(
+        in delivery: Int?, _ body: (inout StateLog, [StateChange], StateLog.Taken?) -> (Form, StateLog.Taken)
+    ) -> Form {
         guarded.withLock { guarded in
-            let changes = guarded.delivery?.number == delivery ? guarded.delivery?.changes ?? [] : []
-            let (increment, taken) = guarded.machine.basis.log.takeIncrement(with: changes)
-            if guarded.delivery?.number == delivery { guarded.delivery?.taken = taken }
-            return increment
+            guard let running = guarded.delivery, running.number == delivery else {
+                return body(&guarded.machine.basis.log, [], nil).0
+            }
+            let (form, taken) = body(&guarded.machine.basis.log, running.changes, running.taken)
+            guarded.delivery?.taken = taken
+            return form
         }
     }
 

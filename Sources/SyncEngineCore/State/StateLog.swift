@@ -57,8 +57,13 @@ struct StateLog: Sendable {
     }
 
     /// The steps since the last that were persisted, and some that are about to be taken.
-    mutating func takeIncrement(with changes: [StateChange]) -> (SyncEngine.State.Increment, Taken) {
-        stamp.revision += 1
+    ///
+    /// - Parameter earlier: What was taken before for the same event: both forms then lead to one revision, and only
+    ///   what both have counts as stored.
+    mutating func takeIncrement(
+        with changes: [StateChange], after earlier: Taken? = nil
+    ) -> (SyncEngine.State.Increment, Taken) {
+        if earlier == nil { stamp.revision += 1 }
         var writer = ByteWriter(reserving: steps.bytes.count + 64 * changes.count)
         if hasOverflowed {
             StateChangeCodec.encode(.startedOver, into: &writer)
@@ -69,16 +74,18 @@ struct StateLog: Sendable {
         for change in changes { StateChangeCodec.encode(change, into: &writer) }
         let increment = SyncEngine.State.Increment(
             stamp: stamp, base: hasOverflowed ? SyncEngine.State.Increment.anyBase : base, steps: writer.bytes)
-        return (increment, taken(changes))
+        return (increment, earlier ?? taken(changes))
     }
 
     /// The whole state, with some steps that are about to be taken.
-    mutating func takeSerialization(with changes: [StateChange]) -> (SyncEngine.State.Serialization, Taken) {
-        stamp.revision += 1
+    mutating func takeSerialization(
+        with changes: [StateChange], after earlier: Taken? = nil
+    ) -> (SyncEngine.State.Serialization, Taken) {
+        if earlier == nil { stamp.revision += 1 }
         var writer = ByteWriter(reserving: 1024)
         state.forEachStep { StateChangeCodec.encode($0, into: &writer) }
         for change in changes { StateChangeCodec.encode(change, into: &writer) }
-        return (SyncEngine.State.Serialization(stamp: stamp, steps: writer.bytes), taken(changes))
+        return (SyncEngine.State.Serialization(stamp: stamp, steps: writer.bytes), earlier ?? taken(changes))
     }
 
     /// The whole state as it stands, under the stamp that was given out last.

@@ -25,6 +25,7 @@ struct SyncStateMachine: Sendable {
     /// What comes after an event that was put in between.
     private var stashed: PassAction?
     private var hasAddedSinceBegin = false
+    private var hasUpdatedAtEnd = false
     private var recentHints: [String] = []
     /// When the state is to be handed to who stores it, because something was added.
     private var updateDue: Duration?
@@ -392,6 +393,7 @@ struct SyncStateMachine: Sendable {
         guard !isStopped, let pass = queue.startNext() else { return nil }
         driver += 1
         hasAddedSinceBegin = false
+        hasUpdatedAtEnd = false
         basis.note(.began(pass.kind.rawValue, reason: pass.reason, triggers: pass.triggers))
         if pass.kind == .update {
             work = .update
@@ -624,8 +626,12 @@ struct SyncStateMachine: Sendable {
     mutating func finished(_ driver: Int) -> (PassAction, Consequences) {
         guard driver == self.driver, let pass = queue.running else { return (late("end"), Consequences()) }
         let result = result()
-        if case .ending = work {} else { work = .ending(result) }
-        if let update = stateUpdate() { return (update, Consequences()) }
+        work = .ending(result)
+        // Once, for a handler may refuse it or have no use for it.
+        if !hasUpdatedAtEnd, pass.kind != .update, let update = stateUpdate() {
+            hasUpdatedAtEnd = true
+            return (update, Consequences())
+        }
         basis.note(.ended(result.summary))
         queue.running = nil
         work = .none
