@@ -26,7 +26,8 @@ public final class FileStateStore: StateStore {
     private static let shortestJournal = 64 * 1024
 
     private let path: String
-    private let lock: OpenFile
+    /// Held until the store is closed.
+    private let lock: Locked<OpenFile?>
     private let content = Locked(Content())
     /// The system's calls block: they are made here, not on the pool of the caller.
     private let queue = DispatchQueue(label: "SyncEngine state")
@@ -38,17 +39,25 @@ public final class FileStateStore: StateStore {
     /// state.
     public init(path: String) throws(SyncEngineError) {
         self.path = path
+        let file: OpenFile
         do throws(SystemError) {
-            lock = try OpenFile(lock: path + "-lock")
+            file = try OpenFile(lock: path + "-lock")
         } catch {
             throw FileStateStore.failure("opened", path, error)
         }
-        guard lock.tryLock() else {
+        lock = Locked(file)
+        guard file.tryLock() else {
             throw SyncEngineError(
                 .stateInUse,
                 "The state in \"\(path)\" is in use by another engine: stop that one, or give this one a file of its own.")
         }
         try open()
+    }
+
+    /// Gives the file away: nothing is stored any more.
+    public func close() {
+        // After what is being stored.
+        queue.sync { lock.withLock { $0 = nil } }
     }
 
     private func open() throws(SyncEngineError) {
@@ -83,6 +92,9 @@ public final class FileStateStore: StateStore {
         let result: Result<Void, SyncEngineError> = await withCheckedContinuation { continuation in
             queue.async {
                 do throws(SyncEngineError) {
+                    guard self.lock.withLock({ $0 != nil }) else {
+                        throw SyncEngineError(.storeFailed, "The state in \"\(self.path)\" has been closed.")
+                    }
                     try self.store(increment)
                     continuation.resume(returning: .success(()))
                 } catch {

@@ -213,6 +213,7 @@ final class StateTests: XCTestCase {
                 try await device.engine.addDurably(pendingRecordZoneChanges: [.saveRecord(Record.ID(name))])
             }
             await device.crash()
+            store.close()
         }
         let store = try FileStateStore(path: path)
         let loaded = try store.load()
@@ -236,6 +237,7 @@ final class StateTests: XCTestCase {
                 sizes.append((try? Data(contentsOf: URL(fileURLWithPath: path + "-journal")).count) ?? 0)
             }
             await device.crash()
+            store.close()
         }
         let (file, journal) = (
             try Data(contentsOf: URL(fileURLWithPath: path)), try Data(contentsOf: URL(fileURLWithPath: path + "-journal"))
@@ -273,6 +275,29 @@ final class StateTests: XCTestCase {
         }
         XCTAssertLessThanOrEqual(abs(sizes[1] - sizes[0]), 4, "\(sizes)")
         XCTAssertLessThan(sizes[1], 200)
+    }
+
+    func testAStoppedEngineLetsItsDelegateGo() async throws {
+        final class Delegate: SyncEngineDelegate {
+            func handleEvent(_ event: SyncEngine.Event, context: SyncEngine.EventContext) async {}
+            func nextRecordZoneChangeBatch(
+                _ context: SyncEngine.SendChangesContext
+            ) async -> SyncEngine.RecordZoneChangeBatch? { nil }
+        }
+        let world = World()
+        weak var weakDelegate: Delegate?
+        let engine: SyncEngine
+        do {
+            let delegate = Delegate()
+            weakDelegate = delegate
+            engine = try SyncEngine(
+                SyncEngine.Configuration(database: world.server, stateSerialization: nil, delegate: delegate))
+        }
+        try await engine.fetchChanges()
+        XCTAssertNotNil(weakDelegate)
+        try await engine.stop()
+        for _ in 0..<1_000 where weakDelegate != nil { await Task.yield() }
+        XCTAssertNil(weakDelegate)
     }
 
     // MARK: Crashes

@@ -46,7 +46,10 @@ final class EngineCore: Sendable {
     private let persistence = PersistenceQueue()
 
     init(_ configuration: SyncEngine.Configuration) throws(SyncEngineError) {
-        self.configuration = configuration
+        // The delegate is held where it can be let go.
+        var kept = configuration
+        kept.delegate = NoDelegate()
+        self.configuration = kept
         clock = EngineClock(configuration.clock)
         journal = SyncEngine.Journal(
             keeping: configuration.journalLimit, sinks: configuration.journalSinks, now: configuration.now)
@@ -564,6 +567,14 @@ final class EngineCore: Sendable {
         }
         for waiter in waiters { waiter.resume() }
     }
+}
+
+/// Stands where the delegate was.
+private final class NoDelegate: SyncEngineDelegate {
+    func handleEvent(_ event: SyncEngine.Event, context: SyncEngine.EventContext) async {}
+    func nextRecordZoneChangeBatch(
+        _ context: SyncEngine.SendChangesContext
+    ) async -> SyncEngine.RecordZoneChangeBatch? { nil }
 }
 
 extension Duration {

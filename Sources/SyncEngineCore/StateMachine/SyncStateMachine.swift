@@ -239,7 +239,7 @@ struct SyncStateMachine: Sendable {
             other.triggers = [kind]
             pass.serve(other)
             work = .fetch(pass)
-            queue.running = pass.pass
+            queue.running?.merge(other)
         } else {
             // What runs does not look at everything, or is still with the account.
             enqueue(.fetch, for: kind)
@@ -269,7 +269,7 @@ struct SyncStateMachine: Sendable {
         {
             running.serve(pass)
             work = .fetch(running)
-            queue.running = running.pass
+            queue.running?.merge(pass)
             basis.note(.called(name, .joins, situation: situation))
             return Consequences()
         }
@@ -382,6 +382,11 @@ struct SyncStateMachine: Sendable {
     }
 
     private mutating func replaceDriver(with action: PassAction) -> Consequences {
+        if stashed != nil {
+            // A handler is being handed the state: the pass ends when it has returned.
+            stashed = action
+            return Consequences()
+        }
         let cancelled = driver
         driver += 1
         return Consequences(start: Start(driver: driver, action: action), cancelledDriver: cancelled)
