@@ -20,7 +20,7 @@ let package = Package(
         .target(name: "SyncEngineCore", dependencies: ["ChangeFeed"]),
         .target(name: "ChangeFeedTesting", dependencies: ["ChangeFeed", "SyncEngineCore"]),
         .executableTarget(name: "ChangeFeedCommand", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
-        .executableTarget(name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed", "ChangeFeedSQLite", "CSQLite"]),
+        .executableTarget(name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed", "ChangeFeedSQLite", "SyncEngineCore", "CSQLite"]),
         .testTarget(name: "ChangeFeedTests", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
         .executableTarget(
             name: "ChangeFeedCrashChild", dependencies: ["ChangeFeed", "ChangeFeedSQLite"],
