@@ -19,7 +19,9 @@ let package = Package(
         .target(name: "ChangeFeedSQLite", dependencies: ["ChangeFeed", "CSQLite"]),
         .target(name: "SyncEngineCore", dependencies: ["ChangeFeed"]),
         .target(name: "ChangeFeedTesting", dependencies: ["ChangeFeed", "SyncEngineCore"]),
-        .executableTarget(name: "ChangeFeedCommand", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
+        .executableTarget(
+            name: "ChangeFeedCommand",
+            dependencies: ["ChangeFeed", "ChangeFeedSQLite", "SyncEngineCore", "ChangeFeedTesting"]),
         .executableTarget(name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed", "ChangeFeedSQLite", "SyncEngineCore", "CSQLite"]),
         .testTarget(name: "ChangeFeedTests", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
         .executableTarget(

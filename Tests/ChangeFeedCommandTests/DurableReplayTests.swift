@@ -43,7 +43,7 @@ final class DurableReplayTests: XCTestCase {
     func testAReplayStoppedAgainAndAgainArrives() async throws {
         let sandbox = try GitSandbox()
         try sandbox.makeRepository(history: .awkward)
-        for steps in [3, 5, 17] {
+        for steps in [12, 17, 40] {
             let store = "feed\(steps).db"
             var writes = 0
             var report: ReplayReport?
@@ -133,7 +133,7 @@ final class DurableReplayTests: XCTestCase {
         let files = try await ReplayFiles(at: sandbox.folder + "/feed.db", durability: .normal)
         let storage = files.storage(ofDevice: "joined late")
         let record = FileRecord.recordName(for: Array("c".utf8))
-        try await storage.keep(try await storage.progress(), after: [.remove(record: record)])
+        try await storage.keep(try await storage.state(), after: [.remove(record: record)])
         await files.close()
         let report = try await sandbox.durableReplay()
         XCTAssertEqual(report.differences.map(\.device), ["joined late"])

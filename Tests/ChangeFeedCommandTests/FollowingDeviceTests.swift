@@ -8,17 +8,13 @@ final class FollowingDeviceTests: XCTestCase {
     func testItGoesOnFromThePageWhereItStopped() async throws {
         let database = FaultyDatabase()
         var writer = try await writer(to: database, files: 5)
-        var device = FollowingDevice(name: "device", following: database, pageLimit: 2)
+        let device = FollowingDevice(name: "device", following: database, pageLimit: 2)
 
-        try await device.fetchDatabaseChanges()
-        try await device.fetchPage()
-        XCTAssertTrue(device.isBehind)
+        try await device.hear(killedAfter: 1)
         try await assertHolds(device, [[0]: file(), [1]: file()])
 
         // The database does not name the zone again, and yet the device knows that there is more.
-        try await device.fetchDatabaseChanges()
-        XCTAssertTrue(device.isBehind)
-        try await device.fetchAll()
+        try await device.hear()
         XCTAssertFalse(device.isBehind)
         try await assertHolds(device, Dictionary(uniqueKeysWithValues: (0..<5).map { ([$0], file()) }))
         XCTAssertEqual([device.pages, device.recordsFetched], [3, 5])
@@ -31,6 +27,8 @@ final class FollowingDeviceTests: XCTestCase {
         try await device.fetchAll()
         try await assertHolds(device, [[1]: file("200755"), [2]: file(), [3]: file(), [4]: file()])
         XCTAssertEqual([device.pages, device.recordsFetched], [4, 7])
+        XCTAssertEqual(device.fetches, ["launch": 2, "call": 2])
+        await device.kill()
     }
 
     func testARecordThatCannotBeReadIsAFailure() async throws {
@@ -55,10 +53,10 @@ final class FollowingDeviceTests: XCTestCase {
         var database = FaultyDatabase()
         _ = try await writer(to: database, files: 1)
         database.spoilPage = { $0.with([], moreComing: true) }
-        await assertFailure("the device \"device\" was told that more is coming") { try await fetchAll(database) }
+        await assertFailure("the device \"device\" could not fetch: ") { try await fetchAll(database) }
         database.spoilPage = { $0 }
         database.spoilDatabaseChanges = { .init(changes: [], changeToken: $0.changeToken, moreComing: true) }
-        await assertFailure("the device \"device\" was told that more is coming") { try await fetchAll(database) }
+        await assertFailure("the device \"device\" could not fetch: ") { try await fetchAll(database) }
     }
 
     func testAZoneThatIsGoneIsAFailure() async throws {
@@ -99,8 +97,14 @@ final class FollowingDeviceTests: XCTestCase {
     }
 
     private func fetchAll(_ database: FaultyDatabase) async throws {
-        var device = FollowingDevice(name: "device", following: database, pageLimit: 2)
-        try await device.fetchAll()
+        let device = FollowingDevice(name: "device", following: database, pageLimit: 2)
+        do {
+            try await device.fetchAll()
+        } catch {
+            await device.kill()
+            throw error
+        }
+        await device.kill()
     }
 
     private func writer(to database: FaultyDatabase, files: Int) async throws -> ReplayWriter {

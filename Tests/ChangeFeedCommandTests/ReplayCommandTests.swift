@@ -33,7 +33,7 @@ final class ReplayCommandTests: XCTestCase {
         XCTAssertEqual(
             Set(object.keys),
             [
-                "verified", "differences", "commits", "saves", "deletes", "pages", "recordsFetched",
+                "verified", "differences", "fetches", "commits", "saves", "deletes", "pages", "recordsFetched",
                 "recordsIfRefetched", "seconds", "recordsPerSecond", "resumed",
             ]
         )

@@ -14,6 +14,10 @@ final class ReplayReportTests: XCTestCase {
             pages                                     50
             records fetched incrementally          4,000
             records if everything were refetched  90,000
+            fetches after a launch                     3
+            fetches after a hint                      40
+            fetches after a silence                    5
+            fetches that were called for               2
             refetched / incremental                 22.5
             seconds                                0.500
             records/s                              8,000
@@ -112,6 +116,7 @@ final class ReplayReportTests: XCTestCase {
         pages: 50,
         recordsFetched: 4_000,
         recordsIfRefetched: 90_000,
+        fetches: ["launch": 3, "push": 40, "periodic": 5, "call": 2],
         seconds: 0.5,
         differences: []
     )

@@ -13,17 +13,16 @@ struct EngineFetchWorkload: Workload {
     var ids: [String] { [firstID, oneID] }
 
     func run(in session: Session) async throws -> [Figure] {
-        session.report("engine: \(count) records to be fetched")
-        let notes = Note.generated(0..<count)
-        let zone = try await FeedZone()
-        _ = try await zone.write(notes)
         var figures: [Figure] = []
-        if session.wants(firstID) { figures.append(try await firstFetch(zone, session)) }
+        if session.wants(firstID) { figures.append(try await firstFetch(session)) }
         if session.wants(oneID) { figures.append(try await oneRecord(session)) }
         return figures
     }
 
-    private func firstFetch(_ zone: FeedZone, _ session: Session) async throws -> Figure {
+    private func firstFetch(_ session: Session) async throws -> Figure {
+        session.report("\(firstID): \(count) records")
+        let zone = try await FeedZone()
+        _ = try await zone.write(Note.generated(0..<count))
         var rounds = Rounds()
         for _ in 0..<session.rounds(25, quick: 7) {
             let app = EngineApp()
@@ -41,6 +40,7 @@ struct EngineFetchWorkload: Workload {
     }
 
     private func oneRecord(_ session: Session) async throws -> Figure {
+        session.report("\(oneID): one of 10000 records")
         let notes = Note.generated(0..<10_000)
         let database = Container(identifier: "benchmarks").database(.private, for: "user")
         var follower = try await FeedFollower(of: database, zoneNames: ["Notes"], notes: notes)

@@ -13,14 +13,14 @@ import ChangeFeedSQLite
 actor DeviceFile {
     private let path: String
     private let connection: SQLiteConnection
-    private let progressOf: SQLiteStatement
-    private let putProgress: SQLiteStatement
+    private let stateOf: SQLiteStatement
+    private let putState: SQLiteStatement
     private let putFile: SQLiteStatement
     private let removeFile: SQLiteStatement
 
     /// "CFRD" in ASCII.
     private static let applicationID = 0x4346_5244
-    private static let version = 1
+    private static let version = 2
 
     /// Opens the file at `path`, or makes it for devices that follow the store `storeID`.
     ///
@@ -32,43 +32,31 @@ actor DeviceFile {
         try connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
         self.path = path
         self.connection = connection
-        progressOf = try connection.prepare("SELECT database_token, zone_token, is_behind FROM device WHERE name = ?1")
-        putProgress = try connection.prepare(
-            "INSERT OR REPLACE INTO device (name, database_token, zone_token, is_behind) VALUES (?1, ?2, ?3, ?4)")
+        stateOf = try connection.prepare("SELECT state FROM device WHERE name = ?1")
+        putState = try connection.prepare("INSERT OR REPLACE INTO device (name, state) VALUES (?1, ?2)")
         putFile = try connection.prepare(
             "INSERT OR REPLACE INTO file (device, record, path, mode, blob, size) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
         removeFile = try connection.prepare("DELETE FROM file WHERE device = ?1 AND record = ?2")
     }
 
-    fileprivate func progress(of device: String) throws(ReplayFailure) -> DeviceProgress {
+    fileprivate func state(of device: String) throws(ReplayFailure) -> Data? {
         try reading { () throws(ChangeFeedError) in
-            progressOf.bind(device, at: 1)
-            defer { progressOf.reset() }
-            guard try progressOf.step() else { return DeviceProgress() }
-            return DeviceProgress(
-                databaseToken: try progressOf.optionalBlob(0).map { bytes throws(ChangeFeedError) in
-                    try DatabaseChangeToken(data: Data(bytes))
-                },
-                zoneToken: try progressOf.optionalBlob(1).map { bytes throws(ChangeFeedError) in
-                    try ZoneChangeToken(data: Data(bytes))
-                },
-                isBehind: progressOf.int64(2) != 0
-            )
+            stateOf.bind(device, at: 1)
+            defer { stateOf.reset() }
+            return try stateOf.step() ? stateOf.optionalBlob(0).map { Data($0) } : nil
         }
     }
 
     fileprivate func keep(
-        _ progress: DeviceProgress, after changes: [DeviceChange], of device: String
+        _ state: Data?, after changes: [DeviceChange], of device: String
     ) throws(ReplayFailure) {
         try reading { () throws(ChangeFeedError) in
             try connection.execute("BEGIN IMMEDIATE")
             do throws(ChangeFeedError) {
                 for change in changes { try write(change, of: device) }
-                putProgress.bind(device, at: 1)
-                putProgress.bind(progress.databaseToken.map { [UInt8]($0.data) }, at: 2)
-                putProgress.bind(progress.zoneToken.map { [UInt8]($0.data) }, at: 3)
-                putProgress.bind(progress.isBehind ? 1 : 0, at: 4)
-                try putProgress.run()
+                putState.bind(device, at: 1)
+                putState.bind(state.map { [UInt8]($0) }, at: 2)
+                try putState.run()
                 try connection.execute("COMMIT")
             } catch {
                 try? connection.execute("ROLLBACK")
@@ -131,9 +119,7 @@ actor DeviceFile {
                 INSERT INTO store VALUES (\(Int64(bitPattern: storeID.high)), \(Int64(bitPattern: storeID.low)));
                 CREATE TABLE device (
                     name TEXT PRIMARY KEY,
-                    database_token BLOB,
-                    zone_token BLOB,
-                    is_behind INTEGER NOT NULL
+                    state BLOB
                 );
                 CREATE TABLE file (
                     device TEXT NOT NULL,
@@ -167,12 +153,12 @@ struct DurableDeviceStorage: DeviceStorage {
     /// The device's name.
     let device: String
 
-    func progress() async throws(ReplayFailure) -> DeviceProgress {
-        try await file.progress(of: device)
+    func state() async throws(ReplayFailure) -> Data? {
+        try await file.state(of: device)
     }
 
-    func keep(_ progress: DeviceProgress, after changes: [DeviceChange]) async throws(ReplayFailure) {
-        try await file.keep(progress, after: changes, of: device)
+    func keep(_ state: Data?, after changes: [DeviceChange]) async throws(ReplayFailure) {
+        try await file.keep(state, after: changes, of: device)
     }
 
     func files() async throws(ReplayFailure) -> [[UInt8]: GitFile] {

@@ -1,4 +1,4 @@
-/// When a device fetches, and how much of what there is.
+/// Which of the hints of changes reach a device, and when its process is killed.
 protocol FetchSchedule: Sendable {
     /// What the device does now; asked once after each request of a commit, and once after a commit that needs none.
     /// Commits are numbered from 1.
@@ -6,9 +6,11 @@ protocol FetchSchedule: Sendable {
 }
 
 enum FetchDecision: Equatable, Sendable {
+    /// No hint arrives: it is lost.
     case wait
+    /// A hint arrives.
     case fetchAll
-    /// Stop after so many pages (at least 1), and go on from there the next time.
+    /// A hint arrives, and the process is killed after so many pages (at least 1). The next hint launches it again.
     case fetchPages(Int)
 }
 

@@ -1,4 +1,5 @@
 import ChangeFeed
+import ChangeFeedTesting
 
 /// A history on its way through the feed: one device writes it, two follow.
 ///
@@ -9,7 +10,7 @@ struct Replay {
     static let databaseID = DatabaseID.private("replay")
 
     private struct Follower {
-        var device: FollowingDevice
+        let device: FollowingDevice
         var schedule: any FetchSchedule
     }
 
@@ -19,6 +20,8 @@ struct Replay {
     private var writer: ReplayWriter
     private var followers: [Follower]
     private var recordsIfRefetched = 0
+    private let clock: ManualClock
+    private let journal: ReplayJournal?
     private var stopwatch = Stopwatch()
 
     /// A replay of `history`, into a database in memory unless another is given, with devices that keep what they hold
@@ -29,8 +32,12 @@ struct Replay {
         _ options: ReplayOptions,
         database: (any RecordDatabase)? = nil,
         storage: (String) -> any DeviceStorage = { _ in MemoryDeviceStorage() },
-        schedules: (fromStart: any FetchSchedule, late: any FetchSchedule)? = nil
+        schedules: (fromStart: any FetchSchedule, late: any FetchSchedule)? = nil,
+        journal: ReplayJournal? = nil
     ) {
+        let clock = ManualClock()
+        self.clock = clock
+        self.journal = journal
         let database = database ?? Self.database(for: options, in: InMemoryStore())
         self.history = history
         self.database = database
@@ -45,7 +52,8 @@ struct Replay {
         followers = [("from the start", schedules.fromStart), ("joined late", schedules.late)].map { name, schedule in
             Follower(
                 device: FollowingDevice(
-                    name: name, following: database, pageLimit: options.pageLimit, storage: storage(name)),
+                    name: name, following: database, pageLimit: options.pageLimit, storage: storage(name), clock: clock,
+                    journal: journal),
                 schedule: schedule)
         }
     }
@@ -61,7 +69,6 @@ struct Replay {
     mutating func run(showing bar: inout ProgressBar) async throws -> ReplayReport {
         stopwatch.start()
         let marker = try await writer.begin()
-        for index in followers.indices { try await followers[index].device.resume() }
         stopwatch.stop()
         let start = try marker.map { try place(of: $0) }
         var number = start?.wholeCommits ?? 0
@@ -79,13 +86,13 @@ struct Replay {
             }
         }
         stopwatch.start()
-        for index in followers.indices {
-            try await followers[index].device.fetchAll()
-            recordsIfRefetched += writer.liveCount
-        }
-        var newcomer = FollowingDevice(name: "first read", following: database, pageLimit: pageLimit)
+        for follower in followers { try await counting(follower.device) { (device) async throws(ReplayFailure) in try await device.fetchAll() } }
+        let newcomer = FollowingDevice(
+            name: "first read", following: database, pageLimit: pageLimit, clock: clock, journal: journal)
         try await newcomer.fetchAll()
         stopwatch.stop()
+        for device in followers.map(\.device) + [newcomer] { await device.kill() }
+        try journal?.close()
 
         let tree = try history.tree(at: history.lastCommitID)
         let devices = followers.map(\.device) + [newcomer]
@@ -101,6 +108,7 @@ struct Replay {
             pages: followers.map(\.device.pages).reduce(0, +),
             recordsFetched: followers.map(\.device.recordsFetched).reduce(0, +),
             recordsIfRefetched: recordsIfRefetched,
+            fetches: followers.map(\.device.fetches).reduce(into: [:]) { $0.merge($1, uniquingKeysWith: +) },
             seconds: stopwatch.seconds,
             differences: differences
         )
@@ -130,22 +138,29 @@ struct Replay {
         if batches.isEmpty { try await follow(inCommit: number) }
     }
 
-    /// Lets the devices whose moment it is fetch.
+    /// A minute passes, and the devices that a hint reaches fetch.
     private mutating func follow(inCommit number: Int) async throws(ReplayFailure) {
+        clock.advance(by: .seconds(60))
         for index in followers.indices {
-            switch followers[index].schedule.next(inCommit: number) {
-            case .wait:
-                continue
-            case .fetchAll:
-                try await followers[index].device.fetchAll()
-            case .fetchPages(let count):
-                try await followers[index].device.fetchDatabaseChanges()
-                for _ in 0..<count where followers[index].device.isBehind {
-                    try await followers[index].device.fetchPage()
+            let decision = followers[index].schedule.next(inCommit: number)
+            try await counting(followers[index].device) { (device) async throws(ReplayFailure) in
+                try await device.settle()
+                switch decision {
+                case .wait: break
+                case .fetchAll: try await device.hear()
+                case .fetchPages(let count): try await device.hear(killedAfter: count)
                 }
             }
-            recordsIfRefetched += writer.liveCount
         }
+    }
+
+    /// Counts for each fetch that a device makes what it would have fetched without a state.
+    private mutating func counting(
+        _ device: FollowingDevice, _ body: (FollowingDevice) async throws(ReplayFailure) -> Void
+    ) async throws(ReplayFailure) {
+        let before = device.fetchCount
+        try await body(device)
+        recordsIfRefetched += (device.fetchCount - before) * writer.liveCount
     }
 
     /// A database in `store` under CloudKit's limits, with two exceptions: a page may have as many results as were

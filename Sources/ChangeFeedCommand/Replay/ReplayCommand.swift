@@ -5,8 +5,10 @@ extension Subcommand {
         summary: "replay a git repository's history through the feed, and verify what devices see",
         discussion: """
             Each commit of the repository's first-parent history becomes one atomic modify, each file one record. Two
-            devices follow with incremental fetches, one from the start and one that joins late; at the end they and a
-            device that reads everything for the first time must hold the tree of the last commit.
+            devices follow with sync engines, one from the start and one that joins late: hints of changes reach them, of
+            which some are lost, a silence of fifteen minutes (of a clock that goes a minute a request) makes them ask,
+            and now and then one is killed in the middle of a fetch and launched again. At the end they and a device
+            that reads everything for the first time must hold the tree of the last commit.
 
             REPOSITORY is a path in a git repository, the current directory unless given. Its whole history must be
             there: shallow and partial clones are refused.
@@ -14,6 +16,9 @@ extension Subcommand {
             With --store the feed is kept in FILE, and what the devices hold in FILE-devices. Such a replay may be killed
             at any moment: the same command goes on where it was, and later with the commits that are new. FILE belongs
             to one history: that of another branch, or one rewritten since, is refused.
+
+            With --journal the engines say what they did and why, in a file that is replaced: one JSON object a line,
+            the same bytes for the same history and seed.
 
             The pages and records fetched are those of the two following devices; the time is that of writing and
             fetching, without git's.
@@ -26,13 +31,15 @@ extension Subcommand {
     ) { arguments, console in
         let options = try ReplayOptions(arguments)
         let history = try GitHistory(Git(path: options.repository), maxCommits: options.maxCommits)
+        let journal = try options.journal.map { path throws(ReplayFailure) in try ReplayJournal(at: path) }
         guard let path = options.store else {
-            return try await Replay(history, options).run(on: console, json: options.json)
+            return try await Replay(history, options, journal: journal).run(on: console, json: options.json)
         }
         let files = try await ReplayFiles(at: path, durability: options.durability)
         do {
             let replay = Replay(
-                history, options, database: files.database(for: options), storage: files.storage(ofDevice:))
+                history, options, database: files.database(for: options), storage: files.storage(ofDevice:),
+                journal: journal)
             let status = try await replay.run(on: console, json: options.json)
             await files.close()
             return status

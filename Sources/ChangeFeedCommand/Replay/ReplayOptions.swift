@@ -16,6 +16,8 @@ struct ReplayOptions: Equatable, Sendable {
     var store: String?
     /// What of the store is sure to be there after a crash.
     var durability = SQLiteStore.Configuration.Durability.full
+    /// The file that the devices' journals are written to; nil for none.
+    var journal: String?
     /// Whether the result is one JSON object on the standard output.
     var json = false
 
@@ -29,6 +31,7 @@ struct ReplayOptions: Equatable, Sendable {
         .number("max-commits", 1...UInt64(Int.max), "replay the N oldest commits only (all)"),
         .text("store", "FILE", "keep the feed in this file, and go on from what it has (in memory)"),
         .text("durability", "LEVEL", "what of FILE survives a loss of power: full or normal, all or most (full)"),
+        .text("journal", "FILE", "write what the devices' engines did, and why, to this file as JSON Lines"),
         .flag("json", "print the result as one JSON object, and progress on the standard error"),
     ]
 
@@ -48,6 +51,8 @@ struct ReplayOptions: Equatable, Sendable {
         maxCommits = arguments.count("max-commits")
         store = arguments.texts["store"]
         if store?.isEmpty == true { throw UsageError("the path of --store is empty") }
+        journal = arguments.texts["journal"]
+        if journal?.isEmpty == true { throw UsageError("the path of --journal is empty") }
         if let level = arguments.texts["durability"] {
             guard store != nil else { throw UsageError("--durability needs --store") }
             switch level {

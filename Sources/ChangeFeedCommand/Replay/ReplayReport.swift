@@ -20,6 +20,8 @@ struct ReplayReport: Equatable, Sendable {
     var recordsFetched: Int
     /// What the two would have fetched without tokens: the live records at each of their fetches, summed.
     var recordsIfRefetched: Int
+    /// How many fetches the two made, by the trigger, as in `SyncEngine.TriggerKind`; "call" for those at the end.
+    var fetches: [String: Int]
     /// The time that writing and fetching took, without reading the history and without drawing.
     var seconds: Double
     var differences: [ReplayDifference]
@@ -29,6 +31,12 @@ struct ReplayReport: Equatable, Sendable {
     var recordsPerSecond: Double {
         seconds > 0 ? Double(saves + deletes) / seconds : 0
     }
+
+    /// What the devices fetch for, and what it is called.
+    private static let triggers = [
+        ("launch", "fetches after a launch"), ("push", "fetches after a hint"), ("periodic", "fetches after a silence"),
+        ("call", "fetches that were called for"),
+    ]
 
     /// The most differences that `text` lists.
     static let listedDifferences = 20
@@ -42,6 +50,7 @@ struct ReplayReport: Equatable, Sendable {
         table.add("pages", pages)
         table.add("records fetched incrementally", recordsFetched)
         table.add("records if everything were refetched", recordsIfRefetched)
+        for (trigger, name) in Self.triggers { table.add(name, fetches[trigger] ?? 0) }
         table.add("refetched / incremental", Double(recordsIfRefetched) / Double(recordsFetched), places: 1)
         table.add("seconds", seconds, places: 3)
         table.add("records/s", recordsPerSecond, places: 0)
@@ -68,7 +77,7 @@ struct ReplayReport: Equatable, Sendable {
 
 extension ReplayReport: Encodable {
     private enum CodingKeys: CodingKey {
-        case verified, differences, commits, saves, deletes, pages, recordsFetched, recordsIfRefetched, seconds
+        case verified, differences, fetches, commits, saves, deletes, pages, recordsFetched, recordsIfRefetched, seconds
         case recordsPerSecond, resumed
     }
 
@@ -83,6 +92,7 @@ extension ReplayReport: Encodable {
         try object.encode(pages, forKey: .pages)
         try object.encode(recordsFetched, forKey: .recordsFetched)
         try object.encode(recordsIfRefetched, forKey: .recordsIfRefetched)
+        try object.encode(fetches, forKey: .fetches)
         try object.encode(seconds, forKey: .seconds)
         try object.encode(recordsPerSecond, forKey: .recordsPerSecond)
     }

@@ -1,4 +1,5 @@
 import ChangeFeed
+import Foundation
 
 @testable import ChangeFeedCommand
 
@@ -44,13 +45,13 @@ private struct WatchedStorage: DeviceStorage {
     let base: any DeviceStorage
     let point: StopPoint
 
-    func progress() async throws(ReplayFailure) -> DeviceProgress {
-        try await base.progress()
+    func state() async throws(ReplayFailure) -> Data? {
+        try await base.state()
     }
 
-    func keep(_ progress: DeviceProgress, after changes: [DeviceChange]) async throws(ReplayFailure) {
+    func keep(_ state: Data?, after changes: [DeviceChange]) async throws(ReplayFailure) {
         try step()
-        try await base.keep(progress, after: changes)
+        try await base.keep(state, after: changes)
         try step()
     }
 
