@@ -22,7 +22,8 @@ let package = Package(
         .executableTarget(
             name: "ChangeFeedCommand",
             dependencies: ["ChangeFeed", "ChangeFeedSQLite", "SyncEngineCore", "ChangeFeedTesting"]),
-        .executableTarget(name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed", "ChangeFeedSQLite", "SyncEngineCore", "CSQLite"]),
+        .executableTarget(
+            name: "ChangeFeedBenchmarks", dependencies: ["ChangeFeed", "ChangeFeedSQLite", "SyncEngineCore", "CSQLite"]),
         .testTarget(name: "ChangeFeedTests", dependencies: ["ChangeFeed", "ChangeFeedSQLite"]),
         .executableTarget(
             name: "ChangeFeedCrashChild", dependencies: ["ChangeFeed", "ChangeFeedSQLite"],

@@ -1,3 +1,5 @@
+import ChangeFeed
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)

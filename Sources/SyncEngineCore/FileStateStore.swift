@@ -49,7 +49,8 @@ public final class FileStateStore: StateStore {
         guard file.tryLock() else {
             throw SyncEngineError(
                 .stateInUse,
-                "The state in \"\(path)\" is in use by another engine: stop that one, or give this one a file of its own.")
+                "The state in \"\(path)\" is in use by another engine: stop that one, or give this one a file of its own."
+            )
         }
         try open()
     }

@@ -39,7 +39,8 @@ extension SyncEngine {
         /// A policy from its parts.
         public init(
             rules: [TriggerKind: Rule], explicitFetch: ExplicitFetch = .always, actsByItself: Bool = true,
-            period: Duration? = nil, firstRetryDelay: Duration = .seconds(2), longestRetryDelay: Duration = .seconds(900)
+            period: Duration? = nil, firstRetryDelay: Duration = .seconds(2),
+            longestRetryDelay: Duration = .seconds(900)
         ) {
             self.rules = rules
             self.explicitFetch = explicitFetch

@@ -114,7 +114,8 @@ final class AccountTests: XCTestCase {
         }
         try await later.engine.fetchChanges()
         try await later.engine.sendChanges()
-        XCTAssertEqual(later.recorder.events.filter { $0.hasPrefix("accountChange") }, ["accountChange switchAccounts X Y"])
+        XCTAssertEqual(
+            later.recorder.events.filter { $0.hasPrefix("accountChange") }, ["accountChange switchAccounts X Y"])
         XCTAssertEqual(requestsAtChange.withLock { $0 }, 0)
         XCTAssertTrue(later.database.requests[0].hasSuffix("since nil"), "X's token was sent under Y")
         let names = try await scene.names(of: "Y")

@@ -255,7 +255,8 @@ final class FetchTests: XCTestCase {
             var plan = FaultPlan()
             plan.fail(.recordZoneChanges, number: 1, with: .error(ChangeFeedError(.changeTokenExpired, "too old")))
             plan.fail(
-                .recordZoneChanges, numbers: 1 + crashPage...99, with: .error(ChangeFeedError(.serviceUnavailable, "no")))
+                .recordZoneChanges, numbers: 1 + crashPage...99,
+                with: .error(ChangeFeedError(.serviceUnavailable, "no")))
             device.database.plan = plan
             try await device.engine.fetchChanges()
             XCTAssertFalse(device.recorder.events.contains("didFetchRecordZoneChanges notes resync"))

@@ -115,7 +115,8 @@ final class SendTests: XCTestCase {
         XCTAssertEqual(error?.outcome?.skippedRecordIDs.map(\.recordName), ["skip"])
         XCTAssertEqual(asked.names, ["ok", "gone", "skip", "failed"])
         XCTAssertEqual(
-            device.engine.state.pendingRecordZoneChanges, [.saveRecord(Record.ID("skip")), .saveRecord(Record.ID("failed"))])
+            device.engine.state.pendingRecordZoneChanges,
+            [.saveRecord(Record.ID("skip")), .saveRecord(Record.ID("failed"))])
         XCTAssertEqual(device.engine.state.unresolvedPendingChanges.count, 2)
         device.provide(nil)
         try await device.engine.sendChanges()
@@ -245,7 +246,8 @@ final class SendTests: XCTestCase {
         let titles = try await world.titles()
         XCTAssertEqual(titles.keys.sorted(), ["free", "p"])
         XCTAssertEqual(
-            Set(device.engine.state.pendingRecordZoneChanges), [.saveRecord(Record.ID("p")), .saveRecord(Record.ID("c"))])
+            Set(device.engine.state.pendingRecordZoneChanges),
+            [.saveRecord(Record.ID("p")), .saveRecord(Record.ID("c"))])
         try await device.engine.sendChanges()
         let after = try await world.titles()
         XCTAssertEqual(after, ["c": "", "free": "has nothing to do with it", "p": "changed here"])
@@ -358,10 +360,11 @@ final class SendTests: XCTestCase {
         let device = try world.device(policy: .automatic)
         await device.engine.waitUntilIdle()
         var plan = FaultPlan()
-        plan.fail(.modifyRecords, number: 1, with: .items([Record.ID("r3")], ChangeFeedError(.serviceUnavailable, "busy")))
+        plan.fail(
+            .modifyRecords, number: 1, with: .items([Record.ID("r3")], ChangeFeedError(.serviceUnavailable, "busy")))
         device.database.plan = plan
-        device.engine.state.add(pendingRecordZoneChanges: [])
-        for name in numbered("r", 1..<11) { device.save(Record.ID(name)) }
+        // In one step, so that they are one request.
+        device.save(numbered("r", 1..<11).map { Record.ID($0) })
         await device.engine.waitUntilIdle()
         XCTAssertEqual(device.engine.state.pendingRecordZoneChanges, [.saveRecord(Record.ID("r3"))])
         let before = device.database.count(of: .modifyRecords)

@@ -101,8 +101,12 @@ final class StateTests: XCTestCase {
         try await first.engine.fetchChanges()
         await first.crash()
         let (one, two) = (
-            try world.device("one") { $0.stateStore = store; $0.stateSerialization = store.serialization },
-            try world.device("two") { $0.stateStore = store; $0.stateSerialization = store.serialization }
+            try world.device("one") {
+                $0.stateStore = store; $0.stateSerialization = store.serialization
+            },
+            try world.device("two") {
+                $0.stateStore = store; $0.stateSerialization = store.serialization
+            }
         )
         try await one.engine.addDurably(pendingRecordZoneChanges: [.saveRecord(Record.ID("one"))])
         do {
@@ -192,7 +196,8 @@ final class StateTests: XCTestCase {
     // MARK: The file
 
     private func temporaryPath() -> String {
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("state-\(UInt64.random(in: 0...UInt64.max))")
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "state-\(UInt64.random(in: 0...UInt64.max))")
         try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         addTeardownBlock { try? FileManager.default.removeItem(at: folder) }
         return folder.appendingPathComponent("engine").path
@@ -217,7 +222,9 @@ final class StateTests: XCTestCase {
         }
         let store = try FileStateStore(path: path)
         let loaded = try store.load()
-        let restarted = try world.device { $0.stateStore = store; $0.stateSerialization = loaded }
+        let restarted = try world.device {
+            $0.stateStore = store; $0.stateSerialization = loaded
+        }
         XCTAssertEqual(restarted.engine.state.pendingRecordZoneChangeCount, 100)
         let summary = try await restarted.engine.fetchChanges().summary
         XCTAssertEqual(summary?.recordCount, 0)
@@ -240,7 +247,8 @@ final class StateTests: XCTestCase {
             store.close()
         }
         let (file, journal) = (
-            try Data(contentsOf: URL(fileURLWithPath: path)), try Data(contentsOf: URL(fileURLWithPath: path + "-journal"))
+            try Data(contentsOf: URL(fileURLWithPath: path)),
+            try Data(contentsOf: URL(fileURLWithPath: path + "-journal"))
         )
         for cut in 0...journal.count {
             let copy = temporaryPath()
@@ -337,7 +345,9 @@ final class StateTests: XCTestCase {
                 try await device.engine.sendChanges()
                 try await device.engine.fetchChanges()
                 let titles = try await world.titles()
-                for (name, title) in expected { XCTAssertEqual(titles[name], title, "crash at \(crashAt), seed \(seed)") }
+                for (name, title) in expected {
+                    XCTAssertEqual(titles[name], title, "crash at \(crashAt), seed \(seed)")
+                }
                 XCTAssertEqual(device.titles(), titles, "crash at event \(crashAt), seed \(seed)")
                 XCTAssertEqual(device.titles(in: .other).count, 3)
                 XCTAssertFalse(device.engine.state.needsSend)

@@ -102,23 +102,7 @@ final class TriggerTests: XCTestCase {
         XCTAssertEqual(device.titles()["r1"], "page 12")
     }
 
-    // MARK: The table
-
-    func test6_8_everyTriggerHasOneDecisionInEverySituation() {
-        var rows: [String] = []
-        for kind in SyncEngine.TriggerKind.allCases {
-            for situation in SyncEngine.Situation.allCases {
-                let decision = TriggerDecision.decide(
-                    kind,
-                    in: .init(
-                        rule: SyncEngine.TriggerPolicy.automatic[kind], situation: situation, cooldown: .seconds(1)))
-                rows.append("\(kind.rawValue) \(situation.rawValue) \(decision.shortName)")
-            }
-        }
-        XCTAssertEqual(rows.count, 56)
-        for row in rows where row.contains(" stopped ") { XCTAssertTrue(row.hasSuffix("ignored(stopped)"), row) }
-        for row in rows where row.contains(" idle ") { XCTAssertTrue(row.hasSuffix("starts"), row) }
-    }
+    // MARK: Triggers and waits
 
     func testB05_aWriteOutsideOfTheEngineIsFetchedLikeAnyOther() async throws {
         let world = World()
@@ -177,7 +161,9 @@ final class TriggerTests: XCTestCase {
         let world = World()
         try await world.makeZone(.notes, ["a"])
         let device = try world.device(policy: .manual)
-        for kind in [SyncEngine.Trigger.launch, .enteredForeground, .networkBecameAvailable, .periodic, .retryDue, hint()] {
+        for kind in [
+            SyncEngine.Trigger.launch, .enteredForeground, .networkBecameAvailable, .periodic, .retryDue, hint(),
+        ] {
             XCTAssertEqual(device.engine.receive(kind), .ignored(.policy))
         }
         device.save(Record.ID("b"))
@@ -237,16 +223,26 @@ final class TriggerTests: XCTestCase {
             guard case .fetchedRecordZoneChanges = event else { return }
             context.state.add(pendingRecordZoneChanges: [.saveRecord(Record.ID("added"))])
             let engine = device.engine
-            do { try await engine.fetchChanges() } catch { codes.note("fetch \((error as? SyncEngineError)?.code.description ?? "?")") }
-            do { try await engine.sendChanges() } catch { codes.note("send \((error as? SyncEngineError)?.code.description ?? "?")") }
-            do { try await engine.stop() } catch { codes.note("stop \((error as? SyncEngineError)?.code.description ?? "?")") }
-            do { try await engine.cancelOperations() } catch { codes.note("cancel \((error as? SyncEngineError)?.code.description ?? "?")") }
+            do { try await engine.fetchChanges() } catch {
+                codes.note("fetch \((error as? SyncEngineError)?.code.description ?? "?")")
+            }
+            do { try await engine.sendChanges() } catch {
+                codes.note("send \((error as? SyncEngineError)?.code.description ?? "?")")
+            }
+            do { try await engine.stop() } catch {
+                codes.note("stop \((error as? SyncEngineError)?.code.description ?? "?")")
+            }
+            do { try await engine.cancelOperations() } catch {
+                codes.note("cancel \((error as? SyncEngineError)?.code.description ?? "?")")
+            }
             // Also through a child task.
             async let child: Void = { do { try await engine.fetchChanges() } catch { codes.note("child \(error)") } }()
             await child
         }
         try await device.engine.fetchChanges()
-        XCTAssertEqual(codes.names.prefix(4), ["fetch reentrantCall", "send reentrantCall", "stop reentrantCall", "cancel reentrantCall"])
+        XCTAssertEqual(
+            codes.names.prefix(4),
+            ["fetch reentrantCall", "send reentrantCall", "stop reentrantCall", "cancel reentrantCall"])
         XCTAssertEqual(codes.names.count, 5)
         XCTAssertEqual(device.engine.state.pendingRecordZoneChanges, [.saveRecord(Record.ID("added"))])
         XCTAssertEqual(device.titles(), ["a": "from elsewhere"])
@@ -290,18 +286,5 @@ final class TriggerTests: XCTestCase {
         world.clock.advance(by: .seconds(10_000))
         XCTAssertEqual(world.clock.sleeperCount, 0)
         XCTAssertEqual(other.database.requests, [])
-    }
-}
-
-extension SyncEngine.Decision {
-    /// The decision in a word.
-    var shortName: String {
-        switch self {
-        case .starts: "starts"
-        case .joins: "joins"
-        case .queued: "queued"
-        case .deferred: "deferred"
-        case .ignored(let reason): "ignored(\(reason.rawValue))"
-        }
     }
 }

@@ -1,3 +1,5 @@
+import ChangeFeed
+
 /// Something that is measured. To add one, write a file with one and name it in ``Main``.
 protocol Workload: Sendable {
     /// The ids of the figures that it gives, in order.

@@ -86,7 +86,9 @@ struct Replay {
             }
         }
         stopwatch.start()
-        for follower in followers { try await counting(follower.device) { (device) async throws(ReplayFailure) in try await device.fetchAll() } }
+        for follower in followers {
+            try await counting(follower.device) { (device) async throws(ReplayFailure) in try await device.fetchAll() }
+        }
         let newcomer = FollowingDevice(
             name: "first read", following: database, pageLimit: pageLimit, clock: clock, journal: journal)
         try await newcomer.fetchAll()

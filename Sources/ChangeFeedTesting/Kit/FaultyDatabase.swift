@@ -128,7 +128,9 @@ public final class FaultyDatabase: RecordDatabase {
         case .unreadableRecords(let recordIDs, let error):
             return ZoneChanges(
                 changes: page.changes.map { change in
-                    guard case .modified(let record) = change, recordIDs.contains(record.recordID) else { return change }
+                    guard case .modified(let record) = change, recordIDs.contains(record.recordID) else {
+                        return change
+                    }
                     return .failed(record.recordID, error)
                 }, changeToken: page.changeToken, clientChangeTokenData: page.clientChangeTokenData,
                 moreComing: page.moreComing)
@@ -138,7 +140,8 @@ public final class FaultyDatabase: RecordDatabase {
 
     /// See ``RecordDatabase/modifyRecords(_:)``.
     public func modifyRecords(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
-        let names = request.saving.map { "+\($0.recordID.recordName)" }
+        let names =
+            request.saving.map { "+\($0.recordID.recordName)" }
             + request.deleting.map { "-\($0.recordID.recordName)" }
         let shown = names.count > 8 ? "\(names.count) items" : names.joined(separator: " ")
         let fault = fault(of: .modifyRecords, "modifyRecords \(shown)")

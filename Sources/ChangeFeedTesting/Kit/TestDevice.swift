@@ -158,12 +158,19 @@ public final class TestDevice: SyncEngineDelegate {
 
     /// Creates or changes a record, and adds it to what is to be sent.
     public func save(_ recordID: Record.ID, type: String = "Note", _ edit: (inout Record) -> Void = { _ in }) {
+        save([recordID], type: type, edit)
+    }
+
+    /// Creates or changes records, and adds them to what is to be sent in one step.
+    public func save(_ recordIDs: [Record.ID], type: String = "Note", _ edit: (inout Record) -> Void = { _ in }) {
         content.withLock { content in
-            var record = content.disk.records[recordID] ?? Record(recordType: type, recordID: recordID)
-            edit(&record)
-            content.disk.records[recordID] = record
+            for recordID in recordIDs {
+                var record = content.disk.records[recordID] ?? Record(recordType: type, recordID: recordID)
+                edit(&record)
+                content.disk.records[recordID] = record
+            }
         }
-        engine.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+        engine.state.add(pendingRecordZoneChanges: recordIDs.map { .saveRecord($0) })
     }
 
     /// Deletes a record, in the version that the device has.
@@ -280,7 +287,9 @@ public final class TestDevice: SyncEngineDelegate {
     }
 
     private func take(_ sent: SyncEngine.SentRecordZoneChanges, _ context: SyncEngine.EventContext) {
-        let (conflicts, deletions, recreatesZones) = content.withLock { ($0.conflicts, $0.deletions, $0.recreatesZones) }
+        let (conflicts, deletions, recreatesZones) = content.withLock {
+            ($0.conflicts, $0.deletions, $0.recreatesZones)
+        }
         for record in sent.savedRecords {
             content.withLock { content in
                 guard let local = content.disk.records[record.recordID] else { return }
@@ -325,7 +334,9 @@ extension Record {
     /// What was set on this record and differs, set on another version of it.
     fileprivate func onTop(of server: Record) -> Record {
         var record = server
-        for key in changedKeys where self[key] as RecordValue? != record[key] { record[key] = self[key] as RecordValue? }
+        for key in changedKeys where self[key] as RecordValue? != record[key] {
+            record[key] = self[key] as RecordValue?
+        }
         return record
     }
 

@@ -266,7 +266,8 @@ final class EngineCore: Sendable {
             let event = delivery.event(SyncEngine.Checkpoint(core: self, delivery: number))
             let context = SyncEngine.EventContext(core: self, delivery: number)
             do {
-                try await EngineCore.$deliveryTag.withValue(DeliveryTag(engine: ObjectIdentifier(self), number: number)) {
+                try await EngineCore.$deliveryTag.withValue(DeliveryTag(engine: ObjectIdentifier(self), number: number))
+                {
                     try await delegate.handleEvent(event, context: context)
                 }
             } catch {
@@ -421,7 +422,9 @@ final class EngineCore: Sendable {
             }
             for change in zones {
                 let intent: Intent = if case .saveZone = change { .save } else { .delete }
-                guard let part = log.state.session.zones[change.zoneID]?.pending, part.intent == intent else { continue }
+                guard let part = log.state.session.zones[change.zoneID]?.pending, part.intent == intent else {
+                    continue
+                }
                 log.record(.zoneTakenBack(change.zoneID))
                 removed += 1
             }

@@ -58,11 +58,8 @@ struct Cursors: Sendable {
     }
 
     private mutating func with(_ zoneID: RecordZone.ID, _ body: (inout Zone) -> Void) {
-        if zones[zoneID] == nil {
-            zones[zoneID] = Zone(place: nextPlace)
-            nextPlace += 1
-        }
-        body(&zones[zoneID]!)
+        if zones[zoneID] == nil { nextPlace += 1 }
+        body(&zones[zoneID, default: Zone(place: nextPlace - 1)])
     }
 
     func forEachStep(_ body: (StateChange) -> Void) {

@@ -85,7 +85,8 @@ struct RecordAnswer: Sendable {
                 failed.compactMap { recordID in
                     guard isDeletion(recordID), let error = failures[recordID] else { return nil }
                     return (recordID, error)
-                }) { first, _ in first }, generations: request.generations, checkpoint: checkpoint)
+                }
+            ) { first, _ in first }, generations: request.generations, checkpoint: checkpoint)
     }
 }
 

@@ -10,7 +10,8 @@ struct Schedule: Sendable {
         static let send = Work(rawValue: 2)
 
         var names: String {
-            [contains(.fetch) ? "fetch" : nil, contains(.send) ? "send" : nil].compactMap { $0 }.joined(separator: " and ")
+            [contains(.fetch) ? "fetch" : nil, contains(.send) ? "send" : nil].compactMap { $0 }.joined(
+                separator: " and ")
         }
     }
 

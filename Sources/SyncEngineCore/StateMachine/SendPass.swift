@@ -64,7 +64,9 @@ struct SendPass: Sendable {
         }
         if let request = nextZones(basis) { return send(request, &basis) }
         if !queue.isEmpty { return send(queue.removeFirst(), &basis) }
-        guard candidates(after: 0, limit: 1, basis, memory).first != nil || (basis.session.hasUntracked && !isUntrackedDone)
+        guard
+            candidates(after: 0, limit: 1, basis, memory).first != nil
+                || (basis.session.hasUntracked && !isUntrackedDone)
         else { return reportDeferred(&basis, &memory) }
         step = .askingBatch(generation: basis.log.state.lastGeneration)
         return .askBatch(content)
@@ -122,7 +124,8 @@ struct SendPass: Sendable {
         switch result {
         case .success(let results):
             basis.schedule.answered()
-            basis.note(.answered("\(results.saves.count + results.deletions.count) zones, \(results.errors.count) failed"))
+            basis.note(
+                .answered("\(results.saves.count + results.deletions.count) zones, \(results.errors.count) failed"))
             let saves = results.saveResults
             let deletes = results.deleteResults
             for zoneID in request.saves {
@@ -473,7 +476,9 @@ struct SendPass: Sendable {
         let guilty = Set(answer.failures.keys).subtracting(siblings)
         var free: [[Record.ID]] = []
         for part in RequestPlan.components(of: answer.request) where part.contains(where: siblings.contains) {
-            if part.allSatisfy(siblings.contains), !guilty.isEmpty { free.append(part) } else {
+            if part.allSatisfy(siblings.contains), !guilty.isEmpty {
+                free.append(part)
+            } else {
                 excluded.formUnion(part.filter(siblings.contains))
             }
         }
@@ -630,7 +635,8 @@ struct SendPass: Sendable {
             }
             if handled.failure != nil { excluded.formUnion(answer.reportedRecordIDs) }
             // A zone that the app means to create because of this event is created by the next send (rule SF2).
-            for (recordID, error) in answer.failures where error.code == .zoneNotFound || error.code == .userDeletedZone {
+            for (recordID, error) in answer.failures where error.code == .zoneNotFound || error.code == .userDeletedZone
+            {
                 excludedZones.insert(recordID.zoneID)
             }
             return next(&basis, &memory)

@@ -116,7 +116,8 @@ struct SyncStateMachine: Sendable {
         if isStopped { return .stopped }
         switch work {
         case .none: break
-        case .fetch(let pass): return pass.isDatabaseRequestIssued ? .fetchingAfterDatabaseStep : .fetchingBeforeDatabaseStep
+        case .fetch(let pass):
+            return pass.isDatabaseRequestIssued ? .fetchingAfterDatabaseStep : .fetchingBeforeDatabaseStep
         case .send: return .sending
         case .account, .subscribing:
             return queue.running?.kind == .send ? .sending : .fetchingBeforeDatabaseStep
@@ -256,7 +257,8 @@ struct SyncStateMachine: Sendable {
         if isStopped {
             basis.note(.called(name, .ignored(.stopped), situation: situation))
             return Consequences(
-                settlements: pass.callers.map { Settlement(call: $0, result: .failed(.stoppedEngine), isJoined: false) })
+                settlements: pass.callers.map { Settlement(call: $0, result: .failed(.stoppedEngine), isJoined: false) }
+            )
         }
         if basis.policy.explicitFetch == .whenDirty, pass.kind == .fetch {
             pass.forcedZoneIDs = []
@@ -443,7 +445,8 @@ struct SyncStateMachine: Sendable {
         let wasTelling = if case .telling = gate.state { true } else { false }
         gate.told(handled)
         if let reason = handled.failure {
-            return end(.failed(SyncEngineError(.handlerFailed, "The delegate could not take an account change: \(reason)")))
+            return end(
+                .failed(SyncEngineError(.handlerFailed, "The delegate could not take an account change: \(reason)")))
         }
         memory = SendMemory()
         basis.schedule.reset()
@@ -594,7 +597,8 @@ struct SyncStateMachine: Sendable {
             return next
         }
         let action = delivered(delivery, handled)
-        let isMilestone = delivery.name.hasPrefix("did") || delivery.name.hasPrefix("sent")
+        let isMilestone =
+            delivery.name.hasPrefix("did") || delivery.name.hasPrefix("sent")
             || delivery.name == "accountChange"
         if isMilestone, case .finish = action { return action }
         if isMilestone, let update = stateUpdate() {
@@ -729,10 +733,13 @@ struct SyncStateMachine: Sendable {
         }
         for recordID in added { memory.added(recordID, inHandler: inHandler) }
         let total = basis.session.records.count + basis.session.zones.count
-        basis.note(.pending(added: added.count + max(0, basis.session.zones.pendingCount - before), removed: removed, total: total))
+        basis.note(
+            .pending(
+                added: added.count + max(0, basis.session.zones.pendingCount - before), removed: removed, total: total))
         if updateDue == nil { updateDue = basis.now + Self.updateDelay }
-        guard generation > basis.log.state.lastGeneration || !added.isEmpty || basis.session.zones.pendingCount > before
-            || basis.session.hasUntracked, basis.policy[.pendingChangesAdded] != .ignore
+        guard
+            generation > basis.log.state.lastGeneration || !added.isEmpty || basis.session.zones.pendingCount > before
+                || basis.session.hasUntracked, basis.policy[.pendingChangesAdded] != .ignore
         else { return Consequences() }
         return receive(.pendingChangesAdded).1
     }
@@ -780,13 +787,15 @@ extension SyncEngineError {
 
     fileprivate static func sendFailed(_ outcome: SyncEngine.SendOutcome) -> SyncEngineError {
         let records = Dictionary(
-            outcome.failedRecords.map { (ChangeFeedError.ItemID.record($0.key), $0.value) }) { first, _ in first }
+            outcome.failedRecords.map { (ChangeFeedError.ItemID.record($0.key), $0.value) }
+        ) { first, _ in first }
         let zones = outcome.failedZones.map { (ChangeFeedError.ItemID.zone($0.key), $0.value) }
         let all = records.merging(zones) { first, _ in first }
         return SyncEngineError(
             .sendFailed, "\(all.count) changes were not sent, and will not be by themselves: see the outcome.",
             underlying: ChangeFeedError(
-                .partialFailure, "\(all.count) changes were refused.", rule: "M11", partialErrors: all), outcome: outcome)
+                .partialFailure, "\(all.count) changes were refused.", rule: "M11", partialErrors: all),
+            outcome: outcome)
     }
 }
 

@@ -14,7 +14,8 @@ final class World {
         let clock = clock
         let numbers = SeededNumbers(seed: 7)
         container = Container(
-            identifier: "test", configuration: .init(limits: limits, now: { clock.date }, randomness: { numbers.next() }))
+            identifier: "test",
+            configuration: .init(limits: limits, now: { clock.date }, randomness: { numbers.next() }))
     }
 
     /// The database, as another device of the user sees it.

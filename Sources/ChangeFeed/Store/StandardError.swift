@@ -7,7 +7,7 @@
 #endif
 
 /// Writes to the standard error. Whether somebody reads it changes nothing.
-func complain(_ text: String) {
+package func complain(_ text: String) {
     var bytes = Array(text.utf8)[...]
     while !bytes.isEmpty {
         let written = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
