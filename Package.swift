@@ -36,7 +36,10 @@ let package = Package(
             name: "SyncEngineCoreTests", dependencies: ["ChangeFeed", "SyncEngineCore", "ChangeFeedTesting"]),
         .testTarget(name: "ChangeFeedTestingTests", dependencies: ["ChangeFeed", "ChangeFeedTesting"]),
         .testTarget(
-            name: "ChangeFeedCommandTests", dependencies: ["ChangeFeedCommand", "ChangeFeed", "ChangeFeedSQLite"]),
+            name: "ChangeFeedCommandTests",
+            dependencies: [
+                "ChangeFeedCommand", "ChangeFeed", "ChangeFeedSQLite", "SyncEngineCore", "ChangeFeedTesting",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

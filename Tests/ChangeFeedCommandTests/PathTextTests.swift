@@ -1,3 +1,4 @@
+import ChangeFeedTesting
 import XCTest
 
 @testable import ChangeFeedCommand
@@ -22,7 +23,7 @@ final class PathTextTests: XCTestCase {
     }
 
     func testTheBytesCanBeReadBack() {
-        var generator = SplitMix64(seed: 8)
+        var generator = SeededGenerator(seed: 8)
         for round in 0..<2_000 {
             let bytes = (0..<Int.random(in: 0...12, using: &generator)).map { _ in
                 // Half of them from a small choice, so that escapes and whole sequences meet often.

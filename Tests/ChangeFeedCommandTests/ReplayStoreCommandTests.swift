@@ -1,6 +1,7 @@
 import ChangeFeed
 import ChangeFeedSQLite
 import Foundation
+import SyncEngineCore
 import XCTest
 
 @testable import ChangeFeedCommand
@@ -37,6 +38,36 @@ final class ReplayStoreCommandTests: XCTestCase {
         let start = try XCTUnwrap(object["resumed"] as? [String: Any])
         XCTAssertEqual(start["commit"] as? String, try sandbox.run(["-C", "repository", "rev-parse", "HEAD~1"]))
         XCTAssertEqual(start["number"] as? Int, 3)
+    }
+
+    func testTheJournalHasEveryDeviceAndIsTheSameForTheSameSeed() async throws {
+        let sandbox = try GitSandbox()
+        try sandbox.makeRepository(history: .tiny)
+        var contents: [Data] = []
+        for name in ["one", "two"] {
+            let file = sandbox.folder + "/" + name
+            let (status, _) = await replay(sandbox, ["--seed", "3", "--journal", file])
+            XCTAssertEqual(status, .success)
+            contents.append(try Data(contentsOf: URL(fileURLWithPath: file)))
+        }
+        XCTAssertEqual(contents[0], contents[1])
+        var devices: Set<String> = []
+        for line in contents[0].split(separator: UInt8(ascii: "\n")) {
+            let object = try XCTUnwrap(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+            devices.insert(try XCTUnwrap(object["device"] as? String))
+            let entry = try JSONSerialization.data(withJSONObject: XCTUnwrap(object["entry"]))
+            XCTAssertGreaterThan(try JSONLinesJournalSink.entry(ofLine: entry).number, 0)
+        }
+        XCTAssertGreaterThanOrEqual(devices.count, 3)
+    }
+
+    func testAJournalThatCannotBeWrittenIsRefusedBeforeAnythingIsRead() async throws {
+        let sandbox = try GitSandbox()
+        try sandbox.makeRepository(history: .tiny)
+        let (status, console) = await replay(sandbox, ["--journal", sandbox.folder + "/nowhere/journal"])
+        XCTAssertEqual(status.rawValue, 2)
+        XCTAssertEqual(console.output, "")
+        XCTAssertTrue(console.error.contains("the journal"), console.error)
     }
 
     func testAFileThatIsNoStoreIsRefusedInOneSentenceAndNotTouched() async throws {
@@ -128,8 +159,12 @@ final class ReplayStoreCommandTests: XCTestCase {
     private func run(
         _ sandbox: GitSandbox, _ options: [String], store: String = "feed.db"
     ) async -> (ExitStatus, RecordedConsole) {
+        await replay(sandbox, ["--store", sandbox.folder + "/" + store] + options)
+    }
+
+    private func replay(_ sandbox: GitSandbox, _ options: [String]) async -> (ExitStatus, RecordedConsole) {
         let console = RecordedConsole()
-        let arguments = ["replay", sandbox.folder + "/repository", "--store", sandbox.folder + "/" + store] + options
+        let arguments = ["replay", sandbox.folder + "/repository"] + options
         return (await ChangeFeedTool(subcommands: [.replay], console: console).run(arguments), console)
     }
 

@@ -1,5 +1,6 @@
 import ChangeFeed
 import ChangeFeedSQLite
+import ChangeFeedTesting
 import Foundation
 import XCTest
 
@@ -39,7 +40,7 @@ final class CrashTests: XCTestCase {
 
     func testWhatWasAcknowledgedIsThereAndNothingIsThereInPart() async throws {
         let folder = try StoreFolder()
-        var random = SeededRandom(seed: 2026)
+        var random = SeededGenerator(seed: 2026)
         var known = Knowledge()
         var file = folder.file()
         for round in 0..<crashes {
@@ -79,7 +80,7 @@ final class CrashTests: XCTestCase {
 
     /// Lets a process write until so many batches were acknowledged, kills it, and gives what it said.
     private func crash(
-        _ file: URL, round: Int, after count: Int, _ random: inout SeededRandom
+        _ file: URL, round: Int, after count: Int, _ random: inout SeededGenerator
     ) throws -> [String] {
         let child = try Child(file.path, String(round), String(writers))
         var lines: [String] = []

@@ -1,5 +1,6 @@
 import ChangeFeed
 import ChangeFeedSQLite
+import ChangeFeedTesting
 import Foundation
 import XCTest
 
@@ -17,7 +18,7 @@ final class DamagedBytesTests: XCTestCase {
         let content = try Data(contentsOf: folder.file())
         // Most of the file is empty: only what is not is worth changing.
         let places = content.indices.filter { content[$0] != 0 }
-        var random = SeededRandom(seed: 8)
+        var random = SeededGenerator(seed: 8)
         for round in 0..<damages {
             var bytes = content
             for _ in 0...random.next() % 3 {

@@ -1,4 +1,5 @@
 import ChangeFeed
+import ChangeFeedTesting
 import Foundation
 import XCTest
 
@@ -14,7 +15,7 @@ final class NameCollisionTests: XCTestCase {
             let store = try await SQLiteStore.open(at: folder.file(), configuration: configuration)
             let notes = Notes(over: store)
             try await notes.makeZone()
-            var random = SeededRandom(seed: UInt64(bits) + 3)
+            var random = SeededGenerator(seed: UInt64(bits) + 3)
             var expected: [String: String] = [:]
             for step in 0..<150 {
                 let names = Set((0..<1 + Int(random.next() % 4)).map { _ in "n\(random.next() % 30)" }).sorted()

@@ -1,6 +1,7 @@
 import CSQLite
 import ChangeFeed
 import ChangeFeedSQLite
+import ChangeFeedTesting
 import Foundation
 import XCTest
 
@@ -145,7 +146,7 @@ final class OpeningTests: XCTestCase {
         let folder = try StoreFolder()
         let whole = try await OpeningTests.filled(folder.file("whole.db"))
         let content = try Data(contentsOf: folder.file("whole.db"))
-        var random = SeededRandom(seed: 5)
+        var random = SeededGenerator(seed: 5)
         var damaged = 0
         for round in 0..<150 {
             var bytes = content

@@ -1,3 +1,5 @@
+import ChangeFeedTesting
+
 /// Which of the hints of changes reach a device, and when its process is killed.
 protocol FetchSchedule: Sendable {
     /// What the device does now; asked once after each request of a commit, and once after a commit that needs none.
@@ -19,17 +21,17 @@ enum FetchDecision: Equatable, Sendable {
 struct SeededSchedule: FetchSchedule {
     /// The commit in which the device fetches for the first time.
     let firstCommit: Int
-    private var generator: SplitMix64
+    private var generator: SeededGenerator
     private var turnsToWait = 0
 
     init(seed: UInt64, firstCommit: Int) {
         self.firstCommit = firstCommit
-        generator = SplitMix64(seed: seed)
+        generator = SeededGenerator(seed: seed)
     }
 
     /// A schedule whose first commit is somewhere in the second half of `count` (at least 1) commits.
     static func joiningLate(seed: UInt64, in count: Int) -> SeededSchedule {
-        var generator = SplitMix64(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         let firstCommit = Int.random(in: (count / 2 + 1)...max(count, count / 2 + 1), using: &generator)
         return SeededSchedule(seed: generator.next(), firstCommit: firstCommit)
     }

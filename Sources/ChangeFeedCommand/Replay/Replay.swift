@@ -38,12 +38,12 @@ struct Replay {
         let clock = ManualClock()
         self.clock = clock
         self.journal = journal
-        let database = database ?? Self.database(for: options, in: InMemoryStore())
+        let database = database ?? Self.databaseInMemory(for: options, clock)
         self.history = history
         self.database = database
         pageLimit = options.pageLimit
         writer = ReplayWriter(to: database, batchLimit: options.batchLimit)
-        var seeds = SplitMix64(seed: options.seed)
+        var seeds = SeededGenerator(seed: options.seed)
         let schedules =
             schedules ?? (
                 fromStart: SeededSchedule(seed: seeds.next(), firstCommit: 1),
@@ -165,14 +165,23 @@ struct Replay {
         recordsIfRefetched += (device.fetchCount - before) * writer.liveCount
     }
 
+    /// A database of which everything follows from the seed: its tokens too, which the journals show.
+    private static func databaseInMemory(for options: ReplayOptions, _ clock: ManualClock) -> any RecordDatabase {
+        let numbers = SeededNumbers(seed: options.seed)
+        let store = InMemoryStore { numbers.next() }
+        return database(for: options, in: store, .init(now: { clock.date }, randomness: { numbers.next() }))
+    }
+
     /// A database in `store` under CloudKit's limits, with two exceptions: a page may have as many results as were
     /// asked for, and a file's record as many bytes as its path needs.
-    static func database(for options: ReplayOptions, in store: any ChangeStore) -> any RecordDatabase {
-        var limits = Limits.cloudKit
-        limits.resultsPerPage = max(limits.resultsPerPage, options.pageLimit)
-        limits.recordBytes = .max
-        limits.bytesPerRequest = .max
-        return Container(identifier: "changefeed.replay", store: store, configuration: .init(limits: limits))
+    static func database(
+        for options: ReplayOptions, in store: any ChangeStore, _ configuration: Container.Configuration = .init()
+    ) -> any RecordDatabase {
+        var configuration = configuration
+        configuration.limits.resultsPerPage = max(configuration.limits.resultsPerPage, options.pageLimit)
+        configuration.limits.recordBytes = .max
+        configuration.limits.bytesPerRequest = .max
+        return Container(identifier: "changefeed.replay", store: store, configuration: configuration)
             .database(.private, for: databaseID.userID)
     }
 }

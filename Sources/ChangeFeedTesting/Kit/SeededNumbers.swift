@@ -1,22 +1,14 @@
 import ChangeFeed
 
-/// Numbers that look random and are the same for the same seed: SplitMix64.
+/// Numbers that look random and are the same for the same seed, on every machine: for a configuration's `randomness`.
 public final class SeededNumbers: RandomNumberGenerator, Sendable {
-    private let state: Locked<UInt64>
+    private let generator: Locked<SeededGenerator>
 
     /// Numbers from a seed.
     public init(seed: UInt64) {
-        state = Locked(seed)
+        generator = Locked(SeededGenerator(seed: seed))
     }
 
     /// The next number.
-    public func next() -> UInt64 {
-        state.withLock { state in
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var number = state
-            number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
-            return number ^ (number >> 31)
-        }
-    }
+    public func next() -> UInt64 { generator.withLock { $0.next() } }
 }

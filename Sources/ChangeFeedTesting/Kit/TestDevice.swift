@@ -324,13 +324,16 @@ public final class TestDevice: SyncEngineDelegate {
         switch rule {
         case .serverWins: server
         case .clientWins: local.onTop(of: server)
-        case .merge(let merge): merge(local, server, server)
+        case .merge(let merge): merge(local, server, local.ancestor)
         case .ignored: local
         }
     }
 }
 
 extension Record {
+    /// The version that was changed; nil for a record that no server has seen.
+    fileprivate var ancestor: Record? { base.system == nil ? nil : Record(version: base) }
+
     /// What was set on this record and differs, set on another version of it.
     fileprivate func onTop(of server: Record) -> Record {
         var record = server

@@ -1,4 +1,5 @@
 import ChangeFeed
+import ChangeFeedTesting
 import Foundation
 import XCTest
 
@@ -55,7 +56,7 @@ extension ImportScript {
     /// Commits that put and remove at random among few paths, so that files become folders and come back, with a
     /// large commit now and then.
     static func random(commits: Int, seed: UInt64) -> ImportScript {
-        var generator = SplitMix64(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         var script = ImportScript()
         for number in 1...commits {
             let size = number.isMultiple(of: 20) ? 60 : Int.random(in: 0...6, using: &generator)

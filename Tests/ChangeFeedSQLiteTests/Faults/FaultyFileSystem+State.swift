@@ -1,4 +1,5 @@
 import CSQLite
+import ChangeFeedTesting
 import Foundation
 
 extension FaultyFileSystem {
@@ -105,7 +106,7 @@ extension FaultyFileSystem.State {
 
     mutating func losePower(seed: UInt64) throws(FaultyFileSystem.Failure) -> SimulatedDisk.Loss {
         guard openFileCount == 0 else { throw .filesAreOpen(count: openFileCount) }
-        var generator = SeededRandom(seed: seed)
+        var generator = SeededGenerator(seed: seed)
         plan.restorePower()
         return disk.losePower(using: &generator)
     }

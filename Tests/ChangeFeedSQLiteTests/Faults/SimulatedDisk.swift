@@ -1,3 +1,4 @@
+import ChangeFeedTesting
 import Foundation
 
 /// What a disk would hold after a loss of power: for each file what was synced last, and in order what was done since.
@@ -88,7 +89,7 @@ struct SimulatedDisk {
     }
 
     /// What is left, chosen by chance from all that may be; afterwards nothing is known of any file.
-    mutating func losePower(using chance: inout SeededRandom) -> Loss {
+    mutating func losePower(using chance: inout SeededGenerator) -> Loss {
         defer { files = [:] }
         var loss = Loss()
         // In a fixed order, so that a seed tells the same story each time.
@@ -120,7 +121,7 @@ extension SimulatedDisk.File {
     }
 
     fileprivate func remains(
-        using chance: inout SeededRandom
+        using chance: inout SeededGenerator
     ) -> (content: Data?, lostChanges: Int) {
         guard !entries.isEmpty, let fate = SimulatedDisk.Fate.allCases.randomElement(using: &chance) else {
             return (durable, 0)
@@ -150,7 +151,7 @@ extension SimulatedDisk.File {
 
     /// How far the disk got with creating and deleting the file: what it then held, and what was done to that one.
     private func reach(
-        of fate: SimulatedDisk.Fate, using chance: inout SeededRandom
+        of fate: SimulatedDisk.Fate, using chance: inout SeededGenerator
     ) -> (content: Data?, entries: ArraySlice<SimulatedDisk.Entry>) {
         let names = entries.indices.filter { entries[$0].change.isOfNames }
         let settled = (names.lastIndex { entries[$0].standing == .synced } ?? -1) + 1
@@ -179,7 +180,7 @@ extension SimulatedDisk.Change {
         }
     }
 
-    fileprivate func applyTorn(to content: inout Data?, using chance: inout SeededRandom) {
+    fileprivate func applyTorn(to content: inout Data?, using chance: inout SeededGenerator) {
         guard case .write(let offset, let bytes) = self else {
             if chance.next(in: 0...1) == 1 { apply(to: &content) }
             return

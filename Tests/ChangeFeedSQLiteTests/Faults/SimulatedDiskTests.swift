@@ -1,3 +1,4 @@
+import ChangeFeedTesting
 import Foundation
 import XCTest
 
@@ -102,7 +103,7 @@ final class SimulatedDiskTests: XCTestCase {
         disk.note(.write(offset: 0, bytes: second), at: path)
 
         for seed in 0..<100 {
-            var chance = SeededRandom(seed: UInt64(seed))
+            var chance = SeededGenerator(seed: UInt64(seed))
             var copy = disk
             let loss = copy.losePower(using: &chance)
             guard let content = loss.files[path] else { return XCTFail("no word about the file") }
@@ -114,7 +115,7 @@ final class SimulatedDiskTests: XCTestCase {
     private func outcomes(of disk: SimulatedDisk) -> Set<Data?> {
         var outcomes: Set<Data?> = []
         for seed in 0..<200 {
-            var chance = SeededRandom(seed: UInt64(seed))
+            var chance = SeededGenerator(seed: UInt64(seed))
             var copy = disk
             guard let content = copy.losePower(using: &chance).files[path] else { continue }
             outcomes.insert(content)

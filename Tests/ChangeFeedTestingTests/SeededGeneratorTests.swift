@@ -1,10 +1,9 @@
+import ChangeFeedTesting
 import XCTest
 
-@testable import ChangeFeedCommand
-
-final class SplitMix64Tests: XCTestCase {
+final class SeededGeneratorTests: XCTestCase {
     func testTheSequenceIsTheAlgorithms() {
-        var generator = SplitMix64(seed: 1_234_567)
+        var generator = SeededGenerator(seed: 1_234_567)
         XCTAssertEqual(
             (0..<5).map { _ in generator.next() },
             [
