@@ -50,6 +50,7 @@ final class ReplayStoreCommandTests: XCTestCase {
             XCTAssertEqual(status, .success)
             contents.append(try Data(contentsOf: URL(fileURLWithPath: file)))
         }
+        for (one, two) in zip(lines(of: contents[0]), lines(of: contents[1])) { XCTAssertEqual(one, two) }
         XCTAssertEqual(contents[0], contents[1])
         var devices: Set<String> = []
         for line in contents[0].split(separator: UInt8(ascii: "\n")) {
@@ -167,6 +168,8 @@ final class ReplayStoreCommandTests: XCTestCase {
         let arguments = ["replay", sandbox.folder + "/repository"] + options
         return (await ChangeFeedTool(subcommands: [.replay], console: console).run(arguments), console)
     }
+
+    private func lines(of data: Data) -> [Substring] { String(decoding: data, as: UTF8.self).split(separator: "\n") }
 
     private func makeDatabase(_ path: String) throws {
         let connection = try SQLiteConnection(path: path, access: .create)

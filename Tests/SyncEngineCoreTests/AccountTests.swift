@@ -145,10 +145,11 @@ final class AccountTests: XCTestCase {
         scene.device.engine.receive(.accountChanged)
         guard case .skipped(.noAccount) = try await scene.device.engine.fetchChanges() else { return XCTFail() }
         XCTAssertEqual(unsent.withLock { $0 }, 3)
-        XCTAssertEqual(scene.device.records.count, 3)
+        XCTAssertEqual(scene.device.userID, nil)
         XCTAssertEqual(scene.device.engine.state.pendingRecordZoneChanges, [])
         scene.session.signIn("X")
         try await scene.device.engine.sendChanges()
+        XCTAssertEqual(scene.device.records.count, 3)
         let names = try await scene.names(of: "X")
         XCTAssertEqual(names, ["a", "b", "c"])
     }

@@ -86,6 +86,30 @@ final class JournalTests: XCTestCase {
         }
     }
 
+    func testWhatBelongsToAPassHasItsNumberAndWhatMerelyHappensThenHasNone() async throws {
+        let world = World()
+        try await world.makeZone(.notes, ["a"])
+        let device = try world.device()
+        try await device.engine.fetchChanges()
+        device.save(Record.ID("b"))
+        try await device.engine.sendChanges()
+        var running: Int?
+        for entry in device.engine.journal.entries {
+            switch entry.event {
+            case .began:
+                XCTAssertNil(running)
+                running = try XCTUnwrap(entry.pass)
+            case .created, .stopped, .triggered, .called, .dropped, .pending, .persisted, .notPersisted:
+                XCTAssertNil(entry.pass, "\(entry)")
+            case .ended:
+                XCTAssertEqual(entry.pass, running)
+                running = nil
+            default: XCTAssertEqual(entry.pass, running, "\(entry)")
+            }
+        }
+        XCTAssertNil(running)
+    }
+
     func testB88_aHandlerThatWaitsForItsEngineInADetachedTaskIsNamedByTheJournal() async throws {
         let world = World()
         try await world.makeZone(.notes, ["a"])

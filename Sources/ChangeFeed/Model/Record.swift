@@ -205,7 +205,7 @@ extension Record {
     }
 
     /// Whether the parent was set or removed since the record was fetched or saved.
-    var isParentChanged: Bool {
+    package var isParentChanged: Bool {
         if case .unchanged = parentEdit { false } else { true }
     }
 }

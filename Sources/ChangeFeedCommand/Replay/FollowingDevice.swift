@@ -133,8 +133,9 @@ final class FollowingDevice: SyncEngineDelegate {
         tally.forgetFailure()
     }
 
-    /// Time has passed: what the engine does by itself is done.
-    func settle() async throws(ReplayFailure) {
+    /// Time passes: what the engine does by itself is done.
+    func pass(_ duration: Duration) async throws(ReplayFailure) {
+        clock.advance(by: duration)
         guard let engine = content.withLock({ $0.engine }) else { return }
         try await settle(engine)
     }

@@ -20,6 +20,7 @@ struct Replay {
     private var writer: ReplayWriter
     private var followers: [Follower]
     private var recordsIfRefetched = 0
+    private var countedFetches = 0
     private let clock: ManualClock
     private let journal: ReplayJournal?
     private var stopwatch = Stopwatch()
@@ -52,7 +53,7 @@ struct Replay {
         followers = [("from the start", schedules.fromStart), ("joined late", schedules.late)].map { name, schedule in
             Follower(
                 device: FollowingDevice(
-                    name: name, following: database, pageLimit: options.pageLimit, storage: storage(name), clock: clock,
+                    name: name, following: database, pageLimit: options.pageLimit, storage: storage(name),
                     journal: journal),
                 schedule: schedule)
         }
@@ -86,11 +87,11 @@ struct Replay {
             }
         }
         stopwatch.start()
-        for follower in followers {
-            try await counting(follower.device) { (device) async throws(ReplayFailure) in try await device.fetchAll() }
-        }
+        for follower in followers { try await follower.device.fetchAll() }
+        countFetches()
         let newcomer = FollowingDevice(
-            name: "first read", following: database, pageLimit: pageLimit, clock: clock, journal: journal)
+            name: "first read", following: database, pageLimit: pageLimit,
+            clock: ManualClock(beginning: clock.date), journal: journal)
         try await newcomer.fetchAll()
         stopwatch.stop()
         for device in followers.map(\.device) + [newcomer] { await device.kill() }
@@ -145,24 +146,23 @@ struct Replay {
         clock.advance(by: .seconds(60))
         for index in followers.indices {
             let decision = followers[index].schedule.next(inCommit: number)
-            try await counting(followers[index].device) { (device) async throws(ReplayFailure) in
-                try await device.settle()
-                switch decision {
-                case .wait: break
-                case .fetchAll: try await device.hear()
-                case .fetchPages(let count): try await device.hear(killedAfter: count)
-                }
+            let device = followers[index].device
+            // Each has a clock of its own, so that one after the other wakes.
+            try await device.pass(.seconds(60))
+            switch decision {
+            case .wait: break
+            case .fetchAll: try await device.hear()
+            case .fetchPages(let count): try await device.hear(killedAfter: count)
             }
         }
+        countFetches()
     }
 
-    /// Counts for each fetch that a device makes what it would have fetched without a state.
-    private mutating func counting(
-        _ device: FollowingDevice, _ body: (FollowingDevice) async throws(ReplayFailure) -> Void
-    ) async throws(ReplayFailure) {
-        let before = device.fetchCount
-        try await body(device)
-        recordsIfRefetched += (device.fetchCount - before) * writer.liveCount
+    /// Counts for each fetch since the last count what it would have brought without a state.
+    private mutating func countFetches() {
+        let count = followers.map(\.device.fetchCount).reduce(0, +)
+        recordsIfRefetched += (count - countedFetches) * writer.liveCount
+        countedFetches = count
     }
 
     /// A database of which everything follows from the seed: its tokens too, which the journals show.

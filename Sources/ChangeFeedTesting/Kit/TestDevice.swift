@@ -36,11 +36,16 @@ public final class TestDevice: SyncEngineDelegate {
     public struct Disk: Sendable {
         /// The engine's state.
         public var serialization: SyncEngine.State.Serialization?
-        /// The records, each as the server gave it with what was changed since.
-        public var records: [Record.ID: Record] = [:]
+        var local = LocalRecords()
 
         /// An empty disk.
         public init() {}
+
+        /// The records of the user who is signed in, each as the server gave it with what was changed since.
+        public var records: [Record.ID: Record] {
+            get { local.records }
+            set { local.records = newValue }
+        }
     }
 
     /// What a handler is to do before it does what an app would; throwing refuses the event.
@@ -48,11 +53,12 @@ public final class TestDevice: SyncEngineDelegate {
 
     private struct Content {
         var disk: Disk
+        /// What the app has in memory: what a handler has changed, before it is stored.
+        var local: LocalRecords
         var engine: SyncEngine?
-        var conflicts = ConflictRule.clientWins
-        var deletions = DeletionRule.drop
-        var recreatesZones = true
+        var rules = LocalRecords.Rules()
         var interception: Interception?
+        var completion: Interception?
         var provider: (@Sendable (Record.ID) async -> SyncEngine.ProvidedRecord)?
         var batches: (@Sendable (SyncEngine.SendChangesContext) async -> SyncEngine.RecordZoneChangeBatch?)?
         var options: (@Sendable (SyncEngine.FetchChangesContext) async -> SyncEngine.FetchChangesOptions)?
@@ -77,7 +83,7 @@ public final class TestDevice: SyncEngineDelegate {
     ) throws(SyncEngineError) {
         self.name = name
         self.database = (database as? FaultyDatabase) ?? FaultyDatabase(database)
-        content = Locked(Content(disk: disk))
+        content = Locked(Content(disk: disk, local: disk.local))
         var configuration = SyncEngine.Configuration(
             database: self.database, stateSerialization: disk.serialization, delegate: self, policy: policy)
         configuration.clock = clock
@@ -102,7 +108,9 @@ public final class TestDevice: SyncEngineDelegate {
     /// What would survive a crash now.
     public var disk: Disk { content.withLock { $0.disk } }
     /// The records that the device has.
-    public var records: [Record.ID: Record] { disk.records }
+    public var records: [Record.ID: Record] { content.withLock { $0.local.records } }
+    /// The user whose records the device has; nil before anybody has signed in, and after a sign-out.
+    public var userID: String? { content.withLock { $0.local.userID } }
     /// How many times a record was delivered by a fetch.
     public var deliveredCount: Int { content.withLock { $0.delivered.values.reduce(0, +) } }
     /// Forgets what was delivered.
@@ -110,24 +118,37 @@ public final class TestDevice: SyncEngineDelegate {
 
     /// What is done about conflicts.
     public var conflictRule: ConflictRule {
-        get { content.withLock { $0.conflicts } }
-        set { content.withLock { $0.conflicts = newValue } }
+        get { rules.conflicts }
+        set { rules.conflicts = newValue }
     }
 
     /// What is done about records that were changed here and deleted elsewhere.
     public var deletionRule: DeletionRule {
-        get { content.withLock { $0.deletions } }
-        set { content.withLock { $0.deletions = newValue } }
+        get { rules.deletions }
+        set { rules.deletions = newValue }
     }
 
     /// Whether a zone that is missing is created again when a record is to be saved in it.
     public var recreatesZones: Bool {
-        get { content.withLock { $0.recreatesZones } }
-        set { content.withLock { $0.recreatesZones = newValue } }
+        get { rules.recreatesZones }
+        set { rules.recreatesZones = newValue }
+    }
+
+    /// Whether the records of a zone are saved anew when it went because encrypted data was reset (case B71).
+    public var uploadsAgainAfterReset: Bool {
+        get { rules.uploadsAgainAfterReset }
+        set { rules.uploadsAgainAfterReset = newValue }
+    }
+
+    var rules: LocalRecords.Rules {
+        get { content.withLock { $0.rules } }
+        set { content.withLock { $0.rules = newValue } }
     }
 
     /// What a handler does first; nil for nothing.
     public func intercept(_ interception: Interception?) { content.withLock { $0.interception = interception } }
+    /// What a handler does last, when everything is stored; nil for nothing.
+    public func complete(_ completion: Interception?) { content.withLock { $0.completion = completion } }
     /// What is said of records that are to be saved; nil for what the device has.
     public func provide(_ provider: (@Sendable (Record.ID) async -> SyncEngine.ProvidedRecord)?) {
         content.withLock { $0.provider = provider }
@@ -165,9 +186,8 @@ public final class TestDevice: SyncEngineDelegate {
     public func save(_ recordIDs: [Record.ID], type: String = "Note", _ edit: (inout Record) -> Void = { _ in }) {
         content.withLock { content in
             for recordID in recordIDs {
-                var record = content.disk.records[recordID] ?? Record(recordType: type, recordID: recordID)
-                edit(&record)
-                content.disk.records[recordID] = record
+                content.local.edit(recordID, type: type, edit)
+                content.disk.local.edit(recordID, type: type) { $0 = content.local.records[recordID] ?? $0 }
             }
         }
         engine.state.add(pendingRecordZoneChanges: recordIDs.map { .saveRecord($0) })
@@ -175,8 +195,20 @@ public final class TestDevice: SyncEngineDelegate {
 
     /// Deletes a record, in the version that the device has.
     public func delete(_ recordID: Record.ID) {
-        let record = content.withLock { $0.disk.records.removeValue(forKey: recordID) }
-        engine.state.addDeletion(of: recordID, recordChangeTag: record?.recordChangeTag)
+        let tag = content.withLock { content in
+            _ = content.disk.local.delete(recordID)
+            return content.local.delete(recordID)
+        }
+        engine.state.addDeletion(of: recordID, recordChangeTag: tag)
+    }
+
+    /// Adds everything to what is to be sent that the server may not have: what an app does after a launch, for an
+    /// addition may have been lost in a crash (rule ST3).
+    public func addUnsentChanges() {
+        let (local, engine) = content.withLock { ($0.local, $0.engine) }
+        // What belongs to somebody else is added when the account change is told.
+        guard let engine, local.userID == engine.state.accountUserID else { return }
+        carryOut(local.unsent, engine.state)
     }
 
     /// Adds a zone to what is to be sent.
@@ -189,32 +221,72 @@ public final class TestDevice: SyncEngineDelegate {
     /// Takes an event as an app would.
     public func handleEvent(_ event: SyncEngine.Event, context: SyncEngine.EventContext) async throws {
         recorder.record(event)
-        if let interception = content.withLock({ $0.interception }) { try await interception(event, context) }
+        let (interception, completion) = content.withLock { ($0.interception, $0.completion) }
+        if let interception { try await interception(event, context) }
+        take(event, context)
+        if let completion { try await completion(event, context) }
+    }
+
+    private func take(_ event: SyncEngine.Event, _ context: SyncEngine.EventContext) {
         switch event {
-        case .stateUpdate(let update): store(update.checkpoint) { _ in }
+        case .stateUpdate(let update): store(update.checkpoint, context) { _, _ in [] }
         case .fetchedDatabaseChanges(let changes):
-            store(changes.checkpoint) { disk in
-                for deletion in changes.deletions {
-                    disk.records = disk.records.filter { $0.key.zoneID != deletion.zoneID }
-                }
-                if let live = changes.resyncedZoneIDs {
-                    disk.records = disk.records.filter { live.contains($0.key.zoneID) }
-                }
+            let pending = context.state.pendingDatabaseChanges.compactMap { change in
+                if case .saveZone(let zone) = change { zone.zoneID } else { nil }
             }
-        case .fetchedRecordZoneChanges(let changes): take(changes, context)
+            store(changes.checkpoint, context) { $0.take(changes, pendingZoneIDs: Set(pending), $1) }
+        case .fetchedRecordZoneChanges(let changes):
+            content.withLock { content in
+                for record in changes.modifications { content.delivered[record.recordID, default: 0] += 1 }
+                for deletion in changes.deletions { content.delivered[deletion.recordID, default: 0] += 1 }
+            }
+            store(changes.checkpoint, context) { $0.take(changes, $1) }
         case .didFetchRecordZoneChanges(let did):
-            if case .completed(let live)? = did.resync {
-                content.withLock { content in
-                    content.disk.records = content.disk.records.filter {
-                        $0.key.zoneID != did.zoneID || live.contains($0.key)
-                    }
-                }
+            guard case .completed(let live)? = did.resync else { return }
+            store(nil, context) { local, rules in
+                local.sweep(did.zoneID, keeping: live, rules)
+                return []
             }
-        case .sentRecordZoneChanges(let sent): take(sent, context)
-        case .sentDatabaseChanges(let sent): store(sent.checkpoint) { _ in }
-        case .accountChange, .willFetchChanges, .willFetchRecordZoneChanges, .didFetchChanges, .willSendChanges,
-            .didSendChanges:
+        case .sentRecordZoneChanges(let sent): store(sent.checkpoint, context) { $0.take(sent, $1) }
+        case .sentDatabaseChanges(let sent): store(sent.checkpoint, context) { _, _ in [] }
+        case .accountChange(let change):
+            let user: String? =
+                switch change {
+                case .signIn(let current), .switchAccounts(_, let current, _): current
+                case .signOut: nil
+                }
+            store(nil, context) { local, _ in local.switchAccount(to: user) }
+        case .willFetchChanges, .willFetchRecordZoneChanges, .didFetchChanges, .willSendChanges, .didSendChanges:
             break
+        }
+    }
+
+    /// Changes what the app has, then the engine's state, then stores both in one step.
+    private func store(
+        _ checkpoint: SyncEngine.Checkpoint?, _ context: SyncEngine.EventContext,
+        _ body: (inout LocalRecords, LocalRecords.Rules) -> [LocalRecords.Reaction]
+    ) {
+        let reactions = content.withLock { content in body(&content.local, content.rules) }
+        carryOut(reactions, context.state)
+        let serialization = checkpoint?.serialization
+        content.withLock { content in
+            // What came after a crash is nobody's any more.
+            guard content.engine != nil else { return }
+            content.disk.local = content.local
+            if let serialization { content.disk.serialization = serialization }
+        }
+    }
+
+    private func carryOut(_ reactions: [LocalRecords.Reaction], _ state: SyncEngine.State) {
+        for reaction in reactions {
+            switch reaction {
+            case .save(let recordID): state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
+            case .saveZone(let zoneID):
+                state.add(pendingDatabaseChanges: [.saveZone(RecordZone(zoneID: zoneID))])
+            case .delete(let recordID, let tag): state.addDeletion(of: recordID, recordChangeTag: tag)
+            case .takeBack(let change): state.remove(pendingRecordZoneChanges: [change])
+            case .dropParked(let zoneID): state.dropParkedChanges(inZoneWith: zoneID)
+            }
         }
     }
 
@@ -226,7 +298,7 @@ public final class TestDevice: SyncEngineDelegate {
         if let batches { return await batches(context) }
         return await SyncEngine.RecordZoneChangeBatch(context) { [content] recordID in
             if let provider { return await provider(recordID) }
-            return content.withLock { $0.disk.records[recordID] }.map { .record($0) } ?? .gone
+            return content.withLock { $0.local.records[recordID] }.map { .record($0) } ?? .gone
         }
     }
 
@@ -236,118 +308,5 @@ public final class TestDevice: SyncEngineDelegate {
     ) async -> SyncEngine.FetchChangesOptions {
         guard let options = content.withLock({ $0.options }) else { return context.options }
         return await options(context)
-    }
-
-    /// Changes the disk and stores the engine's state with it, in one step.
-    private func store(_ checkpoint: SyncEngine.Checkpoint, _ body: (inout Disk) -> Void) {
-        let serialization = checkpoint.serialization
-        content.withLock { content in
-            body(&content.disk)
-            content.disk.serialization = serialization
-        }
-    }
-
-    private func take(_ changes: SyncEngine.FetchedRecordZoneChanges, _ context: SyncEngine.EventContext) {
-        let rules = content.withLock { ($0.conflicts, $0.deletions) }
-        for record in changes.modifications {
-            content.withLock { content in
-                content.delivered[record.recordID, default: 0] += 1
-                if let local = content.disk.records[record.recordID], !local.changedKeys.isEmpty {
-                    content.disk.records[record.recordID] = TestDevice.resolve(local, record, rules.0)
-                } else {
-                    content.disk.records[record.recordID] = record
-                }
-            }
-        }
-        for deletion in changes.deletions {
-            let local = content.withLock { content -> Record? in
-                content.delivered[deletion.recordID, default: 0] += 1
-                return content.disk.records.removeValue(forKey: deletion.recordID)
-            }
-            guard let local, !local.changedKeys.isEmpty, local.recordChangeTag != nil else {
-                if let local, local.recordChangeTag == nil {
-                    content.withLock { $0.disk.records[deletion.recordID] = local }
-                }
-                continue
-            }
-            gone(local, rules.1, context)
-        }
-        store(changes.checkpoint) { _ in }
-    }
-
-    private func gone(_ local: Record, _ rule: DeletionRule, _ context: SyncEngine.EventContext) {
-        switch rule {
-        case .drop:
-            content.withLock { $0.disk.records[local.recordID] = nil }
-            context.state.remove(pendingRecordZoneChanges: [.saveRecord(local.recordID)])
-        case .keep:
-            content.withLock { $0.disk.records[local.recordID] = local.recreated }
-            context.state.add(pendingRecordZoneChanges: [.saveRecord(local.recordID)])
-        }
-    }
-
-    private func take(_ sent: SyncEngine.SentRecordZoneChanges, _ context: SyncEngine.EventContext) {
-        let (conflicts, deletions, recreatesZones) = content.withLock {
-            ($0.conflicts, $0.deletions, $0.recreatesZones)
-        }
-        for record in sent.savedRecords {
-            content.withLock { content in
-                guard let local = content.disk.records[record.recordID] else { return }
-                // What was set since it was sent stays on top of what was saved.
-                content.disk.records[record.recordID] = local.onTop(of: record)
-            }
-        }
-        for failure in sent.failedRecordSaves {
-            let recordID = failure.record.recordID
-            guard let local = content.withLock({ $0.disk.records[recordID] }) else { continue }
-            switch failure.error.code {
-            case .serverRecordChanged:
-                guard let server = failure.error.serverRecord else { continue }
-                let resolved = TestDevice.resolve(local, server, conflicts)
-                content.withLock { $0.disk.records[recordID] = resolved }
-                if case .serverWins = conflicts { continue }
-                context.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
-            case .zoneNotFound, .userDeletedZone:
-                guard recreatesZones else { continue }
-                content.withLock { $0.disk.records[recordID] = local.recreated }
-                context.state.add(pendingDatabaseChanges: [.saveZone(RecordZone(zoneID: recordID.zoneID))])
-                context.state.add(pendingRecordZoneChanges: [.saveRecord(recordID)])
-            case .unknownItem:
-                gone(local, deletions, context)
-            default: continue
-            }
-        }
-        store(sent.checkpoint) { _ in }
-    }
-
-    private static func resolve(_ local: Record, _ server: Record, _ rule: ConflictRule) -> Record {
-        switch rule {
-        case .serverWins: server
-        case .clientWins: local.onTop(of: server)
-        case .merge(let merge): merge(local, server, local.ancestor)
-        case .ignored: local
-        }
-    }
-}
-
-extension Record {
-    /// The version that was changed; nil for a record that no server has seen.
-    fileprivate var ancestor: Record? { base.system == nil ? nil : Record(version: base) }
-
-    /// What was set on this record and differs, set on another version of it.
-    fileprivate func onTop(of server: Record) -> Record {
-        var record = server
-        for key in changedKeys where self[key] as RecordValue? != record[key] {
-            record[key] = self[key] as RecordValue?
-        }
-        return record
-    }
-
-    /// The same fields in a record that no server has seen.
-    fileprivate var recreated: Record {
-        var record = Record(recordType: recordType, recordID: recordID)
-        for field in fields { record[field.key] = field.value as RecordValue? }
-        if let parent { record.setParent(parent) }
-        return record
     }
 }

@@ -81,7 +81,7 @@ final class EngineCore: Sendable {
 
     private func flushNotes(_ guarded: inout Guarded) {
         if guarded.machine.basis.notes.isEmpty { return }
-        journal.append(guarded.machine.basis.notes, pass: guarded.machine.queue.running?.number)
+        journal.append(guarded.machine.basis.notes)
         guarded.machine.basis.notes.removeAll(keepingCapacity: true)
     }
 
@@ -90,6 +90,8 @@ final class EngineCore: Sendable {
         if let driver = consequences.cancelledDriver {
             guarded.withLock { $0.tasks.removeValue(forKey: driver) }?.cancel()
         }
+        // Before anybody hears of it: what he does next comes after.
+        journal.flush()
         for settlement in consequences.settlements { settle(settlement) }
         if let start = consequences.start { spawn(start, immediately: immediately) }
         journal.flush()

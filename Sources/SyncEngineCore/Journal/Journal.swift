@@ -43,13 +43,12 @@ extension SyncEngine {
         }
 
         /// Called under the lock of the machine, so that entries stand in the order in which things happened.
-        func append(_ events: [JournalEntry.Event], pass: Int?) {
-            if events.isEmpty { return }
+    XX
             let time = now()
             content.withLock { content in
-                for event in events {
+                for note in notes {
                     content.lastNumber += 1
-                    let entry = JournalEntry(number: content.lastNumber, time: time, pass: pass, event: event)
+                    let entry = JournalEntry(number: content.lastNumber, time: time, pass: note.pass, event: note.event)
                     if content.entries.count < limit {
                         content.entries.append(entry)
                     } else {

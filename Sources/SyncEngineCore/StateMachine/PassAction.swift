@@ -64,13 +64,21 @@ struct Handled: Sendable {
 
 /// What every part of the machine works on.
 struct Basis: Sendable {
+    /// An entry of the journal to be.
+    struct Note: Sendable {
+        let event: SyncEngine.JournalEntry.Event
+        let pass: Int?
+    }
+
     var log: StateLog
     let policy: SyncEngine.TriggerPolicy
     let limits: SyncEngine.BatchLimits
     let subscriptionID: String?
     var schedule = Schedule()
     /// Entries of the journal that have not been written down yet.
-    var notes: [SyncEngine.JournalEntry.Event] = []
+    var notes: [Note] = []
+    /// The pass that runs.
+    var pass: Int?
     /// Draws a number, for the ids of requests and for jitter.
     let randomness: @Sendable () -> UInt64
     /// The time since the engine was made, at the fact that is being dealt with.
@@ -79,7 +87,9 @@ struct Basis: Sendable {
     var session: DurableState.Session { log.state.session }
     var cursors: Cursors { log.state.session.cursors }
 
-    mutating func note(_ event: SyncEngine.JournalEntry.Event) { notes.append(event) }
+    mutating func note(_ event: SyncEngine.JournalEntry.Event) {
+        notes.append(Note(event: event, pass: event.belongsToPass ? pass : nil))
+    }
 
     mutating func record(_ changes: [StateChange]) {
         for change in changes { log.record(change) }
@@ -90,5 +100,15 @@ struct Basis: Sendable {
         let delay = schedule.refused(
             error.retryAfter, wants: work, now: now, policy: policy, jitter: Double(randomness() >> 11) * 0x1p-53)
         note(.retryScheduled(delay: delay, floor: error.retryAfter, work: work.names))
+    }
+}
+
+extension SyncEngine.JournalEntry.Event {
+    /// Whether it is a part of the pass that runs when it happens, and does not merely happen then.
+    fileprivate var belongsToPass: Bool {
+        switch self {
+        case .created, .stopped, .triggered, .called, .dropped, .pending, .persisted, .notPersisted: false
+        default: true
+        }
     }
 }

@@ -329,6 +329,7 @@ struct SyncStateMachine: Sendable {
         calls += queue.running?.callers ?? []
         let running = driver
         driver += 1
+        basis.pass = nil
         queue.running = nil
         work = .none
         basis.log.withUnwritten { $0.takeAllBack() }
@@ -401,6 +402,7 @@ struct SyncStateMachine: Sendable {
         driver += 1
         hasAddedSinceBegin = false
         hasUpdatedAtEnd = false
+        basis.pass = pass.number
         basis.note(.began(pass.kind.rawValue, reason: pass.reason, triggers: pass.triggers))
         if pass.kind == .update {
             work = .update
@@ -642,6 +644,7 @@ struct SyncStateMachine: Sendable {
             return (update, Consequences())
         }
         basis.note(.ended(result.summary))
+        basis.pass = nil
         queue.running = nil
         work = .none
         var consequences = Consequences()
