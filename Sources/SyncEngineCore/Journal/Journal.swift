@@ -43,7 +43,8 @@ extension SyncEngine {
         }
 
         /// Called under the lock of the machine, so that entries stand in the order in which things happened.
-    XX
+        func append(_ notes: [Basis.Note]) {
+            if notes.isEmpty { return }
             let time = now()
             content.withLock { content in
                 for note in notes {
