@@ -61,7 +61,7 @@ final class ConflictTests: XCTestCase {
         let device = try world.device(policy: .automatic)
         device.recreatesZones = false
         await device.engine.waitUntilIdle()
-        for name in ["a", "b", "c"] { device.save(Record.ID(name)) }
+        device.save(["a", "b", "c"].map { Record.ID($0) })
         await device.engine.waitUntilIdle()
         XCTAssertEqual(device.engine.state.pendingRecordZoneChanges.count, 3)
         XCTAssertEqual(device.database.count(of: .modifyRecords), 1, "it was tried again by itself")

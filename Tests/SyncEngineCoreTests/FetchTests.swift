@@ -184,6 +184,8 @@ final class FetchTests: XCTestCase {
         let world = World()
         try await world.makeZone(.notes, ["a"])
         let device = try world.device()
+        try await device.engine.fetchChanges()
+        try await world.write(["b"])
         var plan = FaultPlan()
         plan.fail(.recordZoneChanges, with: .stuckToken)
         device.database.plan = plan
@@ -192,7 +194,7 @@ final class FetchTests: XCTestCase {
         XCTAssertLessThanOrEqual(device.database.count(of: .recordZoneChanges), 3)
         device.database.plan = FaultPlan()
         try await device.engine.fetchChanges()
-        XCTAssertEqual(device.titles(), ["a": "from elsewhere"])
+        XCTAssertEqual(device.titles(), ["a": "from elsewhere", "b": "from elsewhere"])
 
         plan = FaultPlan()
         plan.fail(.databaseChanges, with: .stuckToken)
@@ -297,6 +299,26 @@ final class FetchTests: XCTestCase {
         try await world.makeZone(.notes, numbered("new", 0..<5))
         try await device.engine.fetchChanges()
         XCTAssertEqual(device.titles().keys.sorted(), numbered("new", 0..<5))
+    }
+
+    func test6_4_whatWasWrittenBeforeTheFirstReadAndDeletedSinceGoes() async throws {
+        let world = World()
+        let device = try world.device()
+        device.saveZone(.notes)
+        device.saveZone(.other)
+        device.save(["a", "b"].map { Record.ID($0) })
+        device.save(Record.ID("c", .other))
+        try await device.engine.sendChanges()
+        // Gone before the device has read anything: no list of changes since the beginning names them.
+        try await world.erase(["a"])
+        try await world.container.purgeZone(.other, for: world.user)
+        let restarted = try world.device(disk: device.disk)
+        try await restarted.engine.fetchChanges()
+        XCTAssertEqual(restarted.records.keys.map(\.recordName), ["b"])
+        restarted.recorder.reset()
+        try await world.write(["b"])
+        try await restarted.engine.fetchChanges()
+        XCTAssertFalse(restarted.recorder.events.contains { $0.hasSuffix("resync") }, "\(restarted.recorder.events)")
     }
 
     func testB70_B71_theReasonOfADeletionComesFirstAndPendingChangesAreParked() async throws {

@@ -374,6 +374,21 @@ final class SendTests: XCTestCase {
         XCTAssertEqual(titles.count, 10)
     }
 
+    func testB07_anItemThatIsRefusedAgainAndAgainWaitsLongerEachTime() async throws {
+        let world = World()
+        try await world.makeZone()
+        let device = try world.device(policy: .automatic)
+        await device.engine.waitUntilIdle()
+        device.database.plan.fail(
+            .modifyRecords, with: .items([Record.ID("a")], ChangeFeedError(.assetNotAvailable, "not now")))
+        device.save(Record.ID("a"))
+        await device.engine.waitUntilIdle()
+        for _ in 0..<3600 { await world.advance(by: .seconds(1), device) }
+        let count = device.database.count(of: .modifyRecords)
+        XCTAssertGreaterThan(count, 5)
+        XCTAssertLessThan(count, 16, "an hour of doubled waits")
+    }
+
     func testB44_aQuotaErrorBlocksAndDeletesNothing() async throws {
         let world = World()
         try await world.makeZone()
@@ -482,6 +497,45 @@ final class SendTests: XCTestCase {
         }
     }
 
+    func test6_13_6_aLostAnswerIsAskedForAgainAfterAnAccountChangeThatWasNone() async throws {
+        let world = World()
+        try await world.makeZone()
+        let device = try world.device()
+        device.database.plan.fail(
+            .modifyRecords, number: 1, with: .lostAnswer(ChangeFeedError(.serverResponseLost, "gone")))
+        device.save(Record.ID("a"))
+        _ = try? await device.engine.sendChanges()
+        // Somebody deletes what the device does not know to be there.
+        try await world.erase(["a"])
+        device.engine.receive(.accountChanged)
+        try await device.engine.sendChanges()
+        let titles = try await world.titles()
+        XCTAssertEqual(titles, [:], "what was deleted is there again")
+    }
+
+    func test6_13_6_theAnswerToARepetitionIsNoOlderThanWhatWasFetchedSince() async throws {
+        for isDeleted in [false, true] {
+            let world = World()
+            try await world.makeZone()
+            let device = try world.device()
+            try await device.engine.fetchChanges()
+            device.database.plan.fail(
+                .modifyRecords, number: 1, with: .lostAnswer(ChangeFeedError(.networkFailure, "gone")))
+            device.save(Record.ID("a")) { $0["title"] = "mine" }
+            _ = try? await device.engine.sendChanges()
+            if isDeleted { try await world.erase(["a"]) } else { try await world.write(["a"], title: "theirs") }
+            device.conflictRule = .serverWins
+            try await device.engine.fetchChanges()
+            _ = try? await device.engine.sendChanges()
+            try await device.engine.fetchChanges()
+            let titles = try await world.titles()
+            XCTAssertEqual(titles, isDeleted ? [:] : ["a": "theirs"])
+            XCTAssertEqual(device.titles(), titles)
+            XCTAssertEqual(device.engine.state.pendingRecordZoneChanges, [])
+            XCTAssertEqual(device.engine.state.inFlightRecordZoneChanges, [])
+        }
+    }
+
     func test6_13_6_aLostAnswerBeforeACrashIsNoConflict() async throws {
         let world = World()
         try await world.makeZone()
@@ -521,6 +575,23 @@ final class SendTests: XCTestCase {
         await device.engine.waitUntilIdle()
         XCTAssertTrue(device.recorder.events.contains("sentRecordZoneChanges 1+0-0!"))
         XCTAssertEqual(device.engine.state.pendingRecordZoneChanges, [.saveRecord(Record.ID("b"))])
+    }
+
+    func testP4_whoIsToldThatAChangeIsStillPendingMayTakeItBackThereAndThen() async throws {
+        let world = World()
+        let device = try world.device()
+        device.recreatesZones = false
+        device.engine.state.add(pendingRecordZoneChanges: [.deleteRecord(Record.ID("a")), .saveRecord(Record.ID("b"))])
+        device.save(Record.ID("b"))
+        device.intercept { event, context in
+            guard case .sentRecordZoneChanges(let sent) = event else { return }
+            XCTAssertEqual(Array(sent.failedRecordDeletes.keys), [Record.ID("a")])
+            context.state.remove(pendingRecordZoneChanges: [.deleteRecord(Record.ID("a"))])
+        }
+        await device.sendExpectingFailure()
+        XCTAssertEqual(device.engine.state.pendingRecordZoneChanges, [.saveRecord(Record.ID("b"))])
+        let restarted = try world.device("B", disk: device.disk)
+        XCTAssertEqual(restarted.engine.state.pendingRecordZoneChanges, [.saveRecord(Record.ID("b"))])
     }
 
     func testR14_deletionsThatWaitForOthersAreTriedAgain() async throws {

@@ -30,13 +30,16 @@ public struct FaultPlan: Sendable {
         case lostAnswer(ChangeFeedError)
         /// It is not carried out and never answered, unless it is cancelled.
         case noAnswer
+        /// It is carried out and never answered, unless it is cancelled.
+        case unheard
         /// It is answered when the gate is opened.
         case held(FaultGate)
         /// Some items of a request to save and delete are not carried out, and give this error; the others are.
         case items(Set<Record.ID>, ChangeFeedError)
         /// A page comes once more, where the next belongs.
         case duplicatePage
-        /// A page is empty, says that more is coming, and has the token that was asked with.
+        /// A page is empty, says that more is coming, and has the token that was asked with. Who asks without a token
+        /// gets the page as it is.
         case stuckToken
         /// A page of another zone comes.
         case wrongZone(RecordZone.ID)

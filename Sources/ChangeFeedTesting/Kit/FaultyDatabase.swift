@@ -10,12 +10,35 @@ public final class FaultyDatabase: RecordDatabase {
         var lastPages: [RecordZone.ID: ZoneChanges] = [:]
     }
 
-    private let base: any RecordDatabase
+    /// A request, for whoever decides what becomes of it.
+    struct Request: Sendable {
+        let kind: FaultPlan.Request
+        let text: String
+        var zoneID: RecordZone.ID?
+        /// What it saves and deletes.
+        var recordIDs: [Record.ID] = []
+    }
+
+    private let currentBase: @Sendable () -> any RecordDatabase
+    /// Decides in place of a plan, and may take its time.
+    private let decide: (@Sendable (Request) async -> FaultPlan.Fault?)?
     private let content = Locked(Content())
+
+    private var base: any RecordDatabase { currentBase() }
 
     /// A database over another, in which nothing fails until ``plan`` says so.
     public init(_ base: any RecordDatabase) {
-        self.base = base
+        currentBase = { base }
+        decide = nil
+    }
+
+    /// A database over what there is at each request.
+    init(
+        over base: @escaping @Sendable () -> any RecordDatabase,
+        deciding decide: @escaping @Sendable (Request) async -> FaultPlan.Fault?
+    ) {
+        currentBase = base
+        self.decide = decide
     }
 
     /// Which requests fail. Setting it counts from 1 again.
@@ -46,22 +69,24 @@ public final class FaultyDatabase: RecordDatabase {
     }
 
     private func fault(
-        of request: FaultPlan.Request, _ text: String, zoneID: RecordZone.ID? = nil
-    ) -> FaultPlan.Fault? {
-        content.withLock { content in
-            content.counts[request, default: 0] += 1
+        of kind: FaultPlan.Request, _ text: String, zoneID: RecordZone.ID? = nil, recordIDs: [Record.ID] = []
+    ) async -> FaultPlan.Fault? {
+        let planned = content.withLock { content -> FaultPlan.Fault? in
+            content.counts[kind, default: 0] += 1
             if let zoneID { content.zoneCounts[zoneID, default: 0] += 1 }
-            if request != .account { content.requests.append(text) }
-            for rule in content.plan.rules where rule.request == request {
+            if kind != .account { content.requests.append(text) }
+            for rule in content.plan.rules where rule.request == kind {
                 if let wanted = rule.zoneID {
                     guard wanted == zoneID, rule.ordinals.contains(content.zoneCounts[wanted] ?? 0) else { continue }
-                } else if !rule.ordinals.contains(content.counts[request] ?? 0) {
+                } else if !rule.ordinals.contains(content.counts[kind] ?? 0) {
                     continue
                 }
                 return rule.fault
             }
             return nil
         }
+        guard let decide else { return planned }
+        return await decide(Request(kind: kind, text: text, zoneID: zoneID, recordIDs: recordIDs))
     }
 
     /// What happens to a request whose answer has no form of its own to fail in.
@@ -77,6 +102,10 @@ public final class FaultyDatabase: RecordDatabase {
         case .noAnswer:
             try await neverAnswer()
             return try await body()
+        case .unheard:
+            let answer = try await body()
+            try await neverAnswer()
+            return answer
         case .held(let gate):
             await gate.pass()
             return try await body()
@@ -98,17 +127,18 @@ public final class FaultyDatabase: RecordDatabase {
 
     /// See ``RecordDatabase/databaseChanges(_:)``.
     public func databaseChanges(_ request: DatabaseChangesRequest) async throws(ChangeFeedError) -> DatabaseChanges {
-        let fault = fault(of: .databaseChanges, "databaseChanges since \(request.since.map(\.description) ?? "nil")")
+        let fault = await fault(
+            of: .databaseChanges, "databaseChanges since \(request.since.map(\.description) ?? "nil")")
         let page = try await carryOut(fault) { () async throws(ChangeFeedError) in
             try await base.databaseChanges(request)
         }
-        guard case .stuckToken? = fault else { return page }
-        return DatabaseChanges(changes: [], changeToken: request.since ?? page.changeToken, moreComing: true)
+        guard case .stuckToken? = fault, let since = request.since else { return page }
+        return DatabaseChanges(changes: [], changeToken: since, moreComing: true)
     }
 
     /// See ``RecordDatabase/recordZoneChanges(_:)``.
     public func recordZoneChanges(_ request: ZoneChangesRequest) async throws(ChangeFeedError) -> ZoneChanges {
-        let fault = fault(
+        let fault = await fault(
             of: .recordZoneChanges,
             "recordZoneChanges of \(request.zoneID) since \(request.since.map(\.description) ?? "nil")",
             zoneID: request.zoneID)
@@ -122,9 +152,8 @@ public final class FaultyDatabase: RecordDatabase {
         content.withLock { $0.lastPages[request.zoneID] = page }
         switch fault {
         case .stuckToken:
-            return ZoneChanges(
-                changes: [], changeToken: request.since ?? page.changeToken, clientChangeTokenData: nil,
-                moreComing: true)
+            guard let since = request.since else { return page }
+            return ZoneChanges(changes: [], changeToken: since, clientChangeTokenData: nil, moreComing: true)
         case .unreadableRecords(let recordIDs, let error):
             return ZoneChanges(
                 changes: page.changes.map { change in
@@ -144,7 +173,9 @@ public final class FaultyDatabase: RecordDatabase {
             request.saving.map { "+\($0.recordID.recordName)" }
             + request.deleting.map { "-\($0.recordID.recordName)" }
         let shown = names.count > 8 ? "\(names.count) items" : names.joined(separator: " ")
-        let fault = fault(of: .modifyRecords, "modifyRecords \(shown)")
+        let fault = await fault(
+            of: .modifyRecords, "modifyRecords \(shown)",
+            recordIDs: request.saving.map(\.recordID) + request.deleting.map(\.recordID))
         guard case .items(let recordIDs, let error)? = fault else {
             return try await carryOut(fault) { () async throws(ChangeFeedError) in
                 try await base.modifyRecords(request)
@@ -174,7 +205,7 @@ public final class FaultyDatabase: RecordDatabase {
         _ request: RecordZoneModifyRequest
     ) async throws(ChangeFeedError) -> RecordZoneModifyResults {
         let names = request.saving.map { "+\($0.zoneID)" } + request.deleting.map { "-\($0)" }
-        let fault = fault(of: .modifyRecordZones, "modifyRecordZones \(names.joined(separator: " "))")
+        let fault = await fault(of: .modifyRecordZones, "modifyRecordZones \(names.joined(separator: " "))")
         return try await carryOut(fault) { () async throws(ChangeFeedError) in
             try await base.modifyRecordZones(request)
         }
@@ -184,7 +215,7 @@ public final class FaultyDatabase: RecordDatabase {
     public func records(
         _ request: RecordsRequest
     ) async throws(ChangeFeedError) -> [Record.ID: Result<Record, ChangeFeedError>] {
-        let fault = fault(of: .records, "records: \(request.recordIDs.count)")
+        let fault = await fault(of: .records, "records: \(request.recordIDs.count)")
         return try await carryOut(fault) { () async throws(ChangeFeedError) in try await base.records(request) }
     }
 
@@ -192,7 +223,7 @@ public final class FaultyDatabase: RecordDatabase {
     public func recordZones(
         _ request: RecordZonesRequest
     ) async throws(ChangeFeedError) -> [RecordZone.ID: Result<RecordZone, ChangeFeedError>] {
-        let fault = fault(of: .recordZones, "recordZones")
+        let fault = await fault(of: .recordZones, "recordZones")
         return try await carryOut(fault) { () async throws(ChangeFeedError) in try await base.recordZones(request) }
     }
 
@@ -200,7 +231,7 @@ public final class FaultyDatabase: RecordDatabase {
     public func modifySubscriptions(
         _ request: SubscriptionModifyRequest
     ) async throws(ChangeFeedError) -> SubscriptionModifyResults {
-        let fault = fault(of: .subscriptions, "modifySubscriptions")
+        let fault = await fault(of: .subscriptions, "modifySubscriptions")
         return try await carryOut(fault) { () async throws(ChangeFeedError) in
             try await base.modifySubscriptions(request)
         }
@@ -210,7 +241,7 @@ public final class FaultyDatabase: RecordDatabase {
     public func subscriptions(
         _ request: SubscriptionsRequest
     ) async throws(ChangeFeedError) -> [String: Result<Subscription, ChangeFeedError>] {
-        let fault = fault(of: .subscriptions, "subscriptions")
+        let fault = await fault(of: .subscriptions, "subscriptions")
         return try await carryOut(fault) { () async throws(ChangeFeedError) in
             try await base.subscriptions(request)
         }
@@ -218,7 +249,7 @@ public final class FaultyDatabase: RecordDatabase {
 
     /// See ``RecordDatabase/account()``.
     public func account() async throws(ChangeFeedError) -> Account {
-        let fault = fault(of: .account, "account")
+        let fault = await fault(of: .account, "account")
         return try await carryOut(fault) { () async throws(ChangeFeedError) in try await base.account() }
     }
 }

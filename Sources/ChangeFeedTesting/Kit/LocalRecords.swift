@@ -66,6 +66,9 @@ struct LocalRecords: Sendable {
         return tag
     }
 
+    /// A zone is deleted here, with what is in it.
+    mutating func forget(_ zoneID: RecordZone.ID) { drop(Rules()) { $0.zoneID == zoneID } }
+
     // MARK: What the engine tells
 
     /// Everything of one user gives way to that of another. Told twice it does nothing the second time.
@@ -177,7 +180,10 @@ struct LocalRecords: Sendable {
                     continue
                 }
                 records[recordID] = server
-            case .unknownItem, .zoneNotFound, .userDeletedZone: present.deletions[recordID] = nil
+            case .unknownItem, .zoneNotFound, .userDeletedZone:
+                // What is not there need not be deleted.
+                present.deletions[recordID] = nil
+                reactions.append(.takeBack(.deleteRecord(recordID)))
             default: continue
             }
         }
@@ -263,7 +269,14 @@ extension Record {
     /// The same fields in a record that no server has seen.
     fileprivate var recreated: Record {
         var record = Record(recordType: recordType, recordID: recordID)
-        for field in fields { record[field.key] = field.value as RecordValue? }
+        for field in fields {
+            if case .asset(let asset) = field.value {
+                // The server may not have the content any more: what is here is what can be saved.
+                record[field.key] = (try? asset.data()).map { Asset(data: $0) }
+            } else {
+                record[field.key] = field.value as RecordValue?
+            }
+        }
         for key in encryptedValues.allKeys { record.encryptedValues[key] = encryptedValues[key] as RecordValue? }
         if let parent { record.setParent(parent) }
         return record

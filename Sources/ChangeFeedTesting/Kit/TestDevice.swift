@@ -202,6 +202,15 @@ public final class TestDevice: SyncEngineDelegate {
         engine.state.addDeletion(of: recordID, recordChangeTag: tag)
     }
 
+    /// Deletes a zone with all that is in it, and adds that to what is to be sent.
+    public func deleteZone(_ zoneID: RecordZone.ID) {
+        content.withLock { content in
+            content.local.forget(zoneID)
+            content.disk.local.forget(zoneID)
+        }
+        engine.state.add(pendingDatabaseChanges: [.deleteZone(zoneID)])
+    }
+
     /// Adds everything to what is to be sent that the server may not have: what an app does after a launch, for an
     /// addition may have been lost in a crash (rule ST3).
     public func addUnsentChanges() {

@@ -32,6 +32,8 @@ final class EngineCore: Sendable {
     /// A delivery whose handler runs.
     private struct Running {
         let number: Int
+        /// Whether it tells what came of the changes that are on their way.
+        let isAnswer: Bool
         /// What the handler's return will acknowledge.
         var changes: [StateChange]
         var quarantined: [SyncEngine.QuarantinedRecord] = []
@@ -90,8 +92,6 @@ final class EngineCore: Sendable {
         if let driver = consequences.cancelledDriver {
             guarded.withLock { $0.tasks.removeValue(forKey: driver) }?.cancel()
         }
-        // Before anybody hears of it: what he does next comes after.
-        journal.flush()
         for settlement in consequences.settlements { settle(settlement) }
         if let start = consequences.start { spawn(start, immediately: immediately) }
         journal.flush()
@@ -251,16 +251,18 @@ final class EngineCore: Sendable {
                 + "it after the handler has returned, or use the context.")
     }
 
-    private func begin(_ changes: [StateChange]) -> (number: Int, delegate: (any SyncEngineDelegate)?) {
+    private func begin(
+        _ changes: [StateChange], isAnswer: Bool = false
+    ) -> (number: Int, delegate: (any SyncEngineDelegate)?) {
         guarded.withLock { guarded in
             guarded.lastDelivery += 1
-            guarded.delivery = Running(number: guarded.lastDelivery, changes: changes)
+            guarded.delivery = Running(number: guarded.lastDelivery, isAnswer: isAnswer, changes: changes)
             return (guarded.lastDelivery, guarded.delegate)
         }
     }
 
     private func deliver(_ delivery: Delivery, _ driver: Int) async -> PassAction {
-        let (number, delegate) = begin(delivery.changes)
+        let (number, delegate) = begin(delivery.changes, isAnswer: delivery.name == "sentRecordZoneChanges")
         withMachine { $0.basis.note(.delivered(delivery.name, delivery: number)) }
         journal.flush()
         var failure: String?
@@ -412,6 +414,7 @@ final class EngineCore: Sendable {
     func remove(
         _ records: [SyncEngine.PendingRecordZoneChange], zones: [SyncEngine.PendingDatabaseChange], in delivery: Int?
     ) {
+        if let delivery { takeBackAnswered(records, in: delivery) }
         change(in: delivery) { log, _ in
             var removed = 0
             for change in records {
@@ -431,6 +434,22 @@ final class EngineCore: Sendable {
                 removed += 1
             }
             return ([], removed)
+        }
+    }
+
+    /// Whoever is told that a change was refused and is still pending may take it back there and then: it stops being on
+    /// its way when his handler returns.
+    private func takeBackAnswered(_ changes: [SyncEngine.PendingRecordZoneChange], in delivery: Int) {
+        guarded.withLock { guarded in
+            guard var running = guarded.delivery, running.number == delivery, running.isAnswer else { return }
+            for change in changes {
+                let intent: Intent = if case .saveRecord = change { .save } else { .delete }
+                guard let entry = guarded.machine.basis.session.records[change.recordID], entry.pending == nil,
+                    let part = entry.inFlight, part.intent == intent
+                else { continue }
+                running.changes.append(.recordDone(change.recordID, part.generation))
+            }
+            guarded.delivery = running
         }
     }
 
@@ -467,7 +486,7 @@ final class EngineCore: Sendable {
             guarded.lastCall += 1
             return CallID(number: guarded.lastCall)
         }
-        return await withTaskCancellationHandler {
+        let settlement = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let consequences = withGuarded { guarded -> SyncStateMachine.Consequences in
                     if case .cancelled? = guarded.calls[call] {
@@ -495,6 +514,9 @@ final class EngineCore: Sendable {
             }
             if let consequences { carryOut(consequences) }
         }
+        // What the caller does next comes after, also in the sinks.
+        await journal.flushed()
+        return settlement
     }
 
     private func settle(_ settlement: SyncStateMachine.Settlement) {
@@ -562,6 +584,7 @@ final class EngineCore: Sendable {
             }
             if isIdle { continuation.resume() }
         }
+        await journal.flushed()
     }
 
     private func wakeIdleWaiters() {

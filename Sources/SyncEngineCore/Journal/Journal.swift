@@ -22,6 +22,7 @@ extension SyncEngine {
             var lastNumber = 0
             var unwritten: [JournalEntry] = []
             var isWriting = false
+            var waitingForSinks: [CheckedContinuation<Void, Never>] = []
         }
 
         private let content = Locked(Content())
@@ -65,17 +66,37 @@ extension SyncEngine {
         func flush() {
             if sinks.isEmpty { return }
             while true {
-                let batch: [JournalEntry] = content.withLock { content in
-                    guard !content.isWriting, !content.unwritten.isEmpty else { return [] }
+                let (batch, done) = content.withLock {
+                    content -> ([JournalEntry], [CheckedContinuation<Void, Never>]) in
+                    if content.isWriting { return ([], []) }
+                    if content.unwritten.isEmpty {
+                        defer { content.waitingForSinks = [] }
+                        return ([], content.waitingForSinks)
+                    }
                     content.isWriting = true
                     defer { content.unwritten = [] }
-                    return content.unwritten
+                    return (content.unwritten, [])
                 }
+                for waiter in done { waiter.resume() }
                 if batch.isEmpty { return }
                 for entry in batch {
                     for sink in sinks { sink.write(entry) }
                 }
                 content.withLock { $0.isWriting = false }
+            }
+        }
+
+        /// Waits until the sinks have had everything.
+        func flushed() async {
+            if sinks.isEmpty { return }
+            flush()
+            await withCheckedContinuation { continuation in
+                let isDone = content.withLock { content in
+                    if !content.isWriting, content.unwritten.isEmpty { return true }
+                    content.waitingForSinks.append(continuation)
+                    return false
+                }
+                if isDone { continuation.resume() } else { flush() }
             }
         }
     }

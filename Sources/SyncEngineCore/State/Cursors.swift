@@ -30,6 +30,22 @@ struct Cursors: Sendable {
 
     var zoneIDs: [RecordZone.ID] { zones.sorted { $0.value.place < $1.value.place }.map(\.key) }
 
+    /// What has to be known before the first read of what the app has written already: what goes between the write and
+    /// that read is not in it (section 6.4), so it has to end with what lives.
+    ///
+    /// - Parameter zoneIDs: The zones of which the app has records from now on.
+    func writtenBeforeRead(_ zoneIDs: some Sequence<RecordZone.ID>) -> [StateChange] {
+        var changes: [StateChange] = []
+        if databaseToken == nil, databaseResync == nil { changes.append(.databaseResyncBegan) }
+        var seen: Set<RecordZone.ID> = []
+        for zoneID in zoneIDs where seen.insert(zoneID).inserted {
+            let zone = zones[zoneID]
+            guard zone?.token == nil, zone?.resync == nil else { continue }
+            changes += [.resyncBegan(zoneID), .zoneDirty(zoneID, zone?.isDirty ?? false)]
+        }
+        return changes
+    }
+
     mutating func apply(_ change: StateChange) {
         switch change {
         case .databaseToken(let token): databaseToken = token

@@ -29,6 +29,15 @@ struct AccountGate: Sendable {
         case tell(SyncEngine.AccountChange, then: [StateChange])
     }
 
+    /// Whether somebody else can act than the user whose state it is. An account that cannot be used just now is no other.
+    static func isAnother(_ account: Account, than known: String?) -> Bool {
+        switch (account, known) {
+        case (.available(let userID), let known?): !sameBytes(userID, known)
+        case (.available, nil), (.none, _?): true
+        case (.none, nil), (.restricted, _), (.temporarilyUnavailable, _): false
+        }
+    }
+
     /// A change was signalled.
     mutating func signalled() { state = .unknown }
 

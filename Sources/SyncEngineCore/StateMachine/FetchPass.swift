@@ -106,7 +106,7 @@ struct FetchPass: Sendable {
         case .success(let answer): page = answer
         case .failure(let error): return databaseFailed(error, &basis)
         }
-        basis.schedule.answered()
+        basis.schedule.answered(.fetch)
         basis.note(
             .answered(
                 "\(page.modifications.count) zones changed, \(page.deletions.count) gone, \(page.changeToken)"
@@ -210,7 +210,7 @@ struct FetchPass: Sendable {
         case .failure(let error):
             return zoneFailed(error, &basis)
         }
-        basis.schedule.answered()
+        basis.schedule.answered(.fetch)
         if let foreign = page.firstForeign(to: visit.zoneID) {
             return zoneFailed(.foreignAnswer(visit.zoneID, foreign), &basis)
         }
@@ -250,7 +250,9 @@ struct FetchPass: Sendable {
                 .init(zoneID: visit.zoneID, changes: page, isResync: isResync, checkpoint: checkpoint))
         }
         delivery.changes = changes
-        if !pendingIsEmpty(basis) { delivery.shownRecordIDs = page.modifications.map(\.recordID) }
+        if !pendingIsEmpty(basis) {
+            delivery.shownRecordIDs = page.modifications.map(\.recordID) + page.deletions.map(\.recordID)
+        }
         if page.moreComing, basis.limits.looksAhead {
             delivery.lookAhead = ZoneChangesRequest(
                 zoneID: visit.zoneID, since: page.changeToken, resultsLimit: basis.limits.resultsPerPage)

@@ -10,6 +10,8 @@ struct RecordAnswer: Sendable {
     private var permanent: Set<Record.ID> = []
     /// Versions that were looked up because the error did not carry them.
     var serverRecords: [Record.ID: Record] = [:]
+    /// Saves that the answer to a repeated request reports, and that something newer has been fetched over since.
+    var overtaken: [Record.ID] = []
     private let records: [Record.ID: Record]
 
     init(_ request: PlannedRequest) {
@@ -47,6 +49,20 @@ struct RecordAnswer: Sendable {
         }
     }
 
+    /// Takes the present versions of what was overtaken for what was saved, or its absence for a failure.
+    mutating func resolveOvertaken(_ results: [Record.ID: Result<Record, ChangeFeedError>]) {
+        for recordID in overtaken {
+            guard let index = saved.firstIndex(where: { $0.recordID == recordID }) else { continue }
+            switch results[recordID] ?? .failure(.unanswered(recordID)) {
+            case .success(let record): saved[index] = record
+            case .failure(let error):
+                saved.remove(at: index)
+                failed(recordID, error)
+            }
+        }
+        overtaken = []
+    }
+
     /// Completes the errors, and takes what the server has already for saved.
     mutating func settle(_ satisfied: (Record.ID) -> Void) {
         for recordID in order {
@@ -71,6 +87,11 @@ struct RecordAnswer: Sendable {
     var changes: [StateChange] {
         let done = saved.map(\.recordID) + deleted + order.filter { failures[$0] != nil && !remainsPending($0) }
         return done.map { .recordDone($0, request.generations[$0] ?? 0) }
+    }
+
+    /// The zones of the records that the app has in a version of the server's from now on.
+    var knownZoneIDs: [RecordZone.ID] {
+        saved.map(\.recordID.zoneID) + order.filter { failures[$0]?.serverRecord != nil }.map(\.zoneID)
     }
 
     func event(_ checkpoint: SyncEngine.Checkpoint) -> SyncEngine.SentRecordZoneChanges {

@@ -4,7 +4,7 @@
 /// value as a floor, and arms one repetition (case B07).
 struct Schedule: Sendable {
     /// What is to be repeated.
-    struct Work: OptionSet, Sendable {
+    struct Work: OptionSet, Hashable, Sendable {
         let rawValue: UInt8
         static let fetch = Work(rawValue: 1)
         static let send = Work(rawValue: 2)
@@ -19,7 +19,8 @@ struct Schedule: Sendable {
     private(set) var coolsUntil: Duration?
     /// What is to be done then.
     private(set) var wanted: Work = []
-    private var lastDelay: Duration?
+    /// How long the last refusal of each kind of work in a row has waited.
+    private var lastDelays: [Work: Duration] = [:]
     /// When the server was last asked for changes of the database.
     var lastFetch: Duration = .zero
 
@@ -28,6 +29,7 @@ struct Schedule: Sendable {
         _ retryAfter: Duration?, wants work: Work, now: Duration, policy: SyncEngine.TriggerPolicy, jitter: Double
     ) -> Duration {
         wanted.formUnion(work)
+        let lastDelay = lastDelays[work]
         let doubled = lastDelay.map { min($0 * 2, policy.longestRetryDelay) } ?? policy.firstRetryDelay
         var delay = max(doubled, policy.firstRetryDelay)
         if let retryAfter {
@@ -36,14 +38,14 @@ struct Schedule: Sendable {
         } else {
             delay += delay * (jitter * 0.25)
         }
-        lastDelay = max(delay, lastDelay ?? .zero)
+        lastDelays[work] = max(delay, lastDelay ?? .zero)
         coolsUntil = max(coolsUntil ?? .zero, now + delay)
         return (coolsUntil ?? now) - now
     }
 
-    /// A request was answered: the next refusal begins anew.
-    mutating func answered() {
-        lastDelay = nil
+    /// A request was answered, with nothing in it to be repeated: the next refusal of such work begins anew.
+    mutating func answered(_ work: Work) {
+        lastDelays[work] = nil
         if wanted.isEmpty { coolsUntil = nil }
     }
 
@@ -60,7 +62,7 @@ struct Schedule: Sendable {
     mutating func reset() {
         coolsUntil = nil
         wanted = []
-        lastDelay = nil
+        lastDelays = [:]
     }
 
     /// How long automatic work still has to wait; nil if it need not.

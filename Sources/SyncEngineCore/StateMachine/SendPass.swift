@@ -123,7 +123,7 @@ struct SendPass: Sendable {
         answer.all = request.saves + request.deletes
         switch result {
         case .success(let results):
-            basis.schedule.answered()
+            if !results.errors.values.contains(where: \.code.isRepeated) { basis.schedule.answered(.send) }
             basis.note(
                 .answered("\(results.saves.count + results.deletions.count) zones, \(results.errors.count) failed"))
             let saves = results.saveResults
@@ -153,6 +153,7 @@ struct SendPass: Sendable {
                     checkpoint: checkpoint))
         }
         delivery.changes = answer.changes
+        if !answer.saved.isEmpty { delivery.changes += basis.cursors.writtenBeforeRead([]) }
         return .deliver(delivery)
     }
 
@@ -370,7 +371,7 @@ struct SendPass: Sendable {
         guard case .modifyingRecords(let request) = step else { return .none }
         switch result {
         case .success(let results):
-            basis.schedule.answered()
+            if !results.errors.values.contains(where: \.code.isRepeated) { basis.schedule.answered(.send) }
             basis.note(.answered("request \(request.requestID): \(results.errors.count) items failed"))
             return sort(request, results, &basis, &memory)
         case .failure(let error):
@@ -433,10 +434,12 @@ struct SendPass: Sendable {
         dealWithSplit(&answer, &basis, &memory)
         dealWithSiblings(&answer, &basis)
         dealWithRetries(&answer, &basis, &memory)
-        let missing = answer.withoutServerRecord
+        answer.overtaken = answer.saved.map(\.recordID).filter(memory.overtaken.contains)
+        memory.overtaken.subtract(request.recordIDs)
+        let missing = answer.withoutServerRecord + answer.overtaken
         if missing.isEmpty || isAborted { return report(answer, &basis, &memory) }
         step = .lookingUp(answer)
-        basis.note(.requested("\(missing.count) records that the server refused to replace"))
+        basis.note(.requested("\(missing.count) records of which the answer is not the latest"))
         return .requestRecords(Array(missing.prefix(basis.limits.itemsPerLookup)))
     }
 
@@ -565,6 +568,7 @@ struct SendPass: Sendable {
             for (recordID, record) in records {
                 if case .success(let record) = record { answer.serverRecords[recordID] = record }
             }
+            answer.resolveOvertaken(records)
         case .failure(let error):
             basis.note(.failed("records", code: "\(error.code)", retryAfter: error.retryAfter))
         }
@@ -574,6 +578,15 @@ struct SendPass: Sendable {
     private mutating func report(
         _ answer: RecordAnswer, _ basis: inout Basis, _ memory: inout SendMemory
     ) -> PassAction {
+        if !answer.overtaken.isEmpty {
+            // What was saved is not told before it is known what has become of it: the request is repeated once more.
+            memory.unanswered.append(answer.request)
+            memory.overtaken.formUnion(answer.overtaken)
+            basis.refused(.unanswered(answer.overtaken[0]), wants: .send)
+            outcome.retryingCount += answer.request.itemCount
+            isAborted = true
+            return next(&basis, &memory)
+        }
         var answer = answer
         answer.settle { recordID in
             basis.note(.satisfied(recordID, because: "the server has it already"))
@@ -608,6 +621,7 @@ struct SendPass: Sendable {
             .sentRecordZoneChanges(answer.event(checkpoint))
         }
         delivery.changes = answer.changes
+        if !answer.knownZoneIDs.isEmpty { delivery.changes += basis.cursors.writtenBeforeRead(answer.knownZoneIDs) }
         return .deliver(delivery)
     }
 
@@ -672,18 +686,16 @@ struct SendPass: Sendable {
     }
 
     /// Ends the send without the answer that it waits for. What was sent may have been carried out: it is kept to be
-    /// asked again, unless the account is another.
+    /// asked again.
     mutating func abandon(
-        _ error: SyncEngineError, keepsRequest: Bool, _ basis: inout Basis, _ memory: inout SendMemory
+        _ error: SyncEngineError, _ basis: inout Basis, _ memory: inout SendMemory
     ) -> PassAction {
         cancel(error)
         switch step {
         case .modifyingRecords(let request):
-            if keepsRequest {
-                var request = request
-                request.repeats += 1
-                memory.unanswered.append(request)
-            }
+            var request = request
+            request.repeats += 1
+            memory.unanswered.append(request)
             return close()
         case .modifyingZones, .askingBatch:
             basis.log.withUnwritten { $0.takeAllBack() }

@@ -343,12 +343,9 @@ struct SyncStateMachine: Sendable {
     /// The account may be another: nothing is asked or sent any more, and answers that are under way are dropped.
     private mutating func closeGate() -> Consequences {
         gate.signalled()
-        memory = SendMemory()
         basis.schedule.reset()
         let error = SyncEngineError(.cancelled, "The account may have changed, which ends what was under way.")
-        let consequences = endEarly(error, abandons: true)
-        basis.log.withUnwritten { $0.takeAllBack() }
-        return consequences
+        return endEarly(error, abandons: true)
     }
 
     /// Ends the pass that runs: at once where only the server is waited for, else after the handler that runs.
@@ -365,8 +362,7 @@ struct SyncStateMachine: Sendable {
                 work = .send(pass)
                 return Consequences()
             }
-            let action = pass.abandon(
-                error, keepsRequest: abandons && gate.state == .open, &basis, &memory)
+            let action = pass.abandon(error, &basis, &memory)
             work = .send(pass)
             if case .none = action { return Consequences() }
             return replaceDriver(with: action)
@@ -432,6 +428,11 @@ struct SyncStateMachine: Sendable {
             if error.code.isRepeated { basis.refused(error, wants: queue.running?.kind == .send ? .send : .fetch) }
             return end(.failed(.requestFailed(error)))
         case .success(let account):
+            if AccountGate.isAnother(account, than: basis.log.state.account) {
+                // What is remembered, and what is on its way, is the old account's.
+                memory = SendMemory()
+                basis.log.withUnwritten { $0.takeAllBack() }
+            }
             switch gate.found(account, &basis) {
             case .open: return openWork()
             case .shut: return end(.skipped(.noAccount))
