@@ -11,7 +11,7 @@
 struct Main {
     static func main() async {
         BrokenPipes.arriveAsErrors()
-        let tool = ChangeFeedTool(subcommands: [.replay, .inspect], console: StandardConsole())
+        let tool = ChangeFeedTool(subcommands: [.replay, .inspect, .simulate], console: StandardConsole())
         exit(await tool.run(Array(CommandLine.arguments.dropFirst())).rawValue)
     }
 }

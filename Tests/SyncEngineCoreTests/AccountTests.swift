@@ -213,6 +213,37 @@ final class AccountTests: XCTestCase {
         XCTAssertEqual(scene.device.recorder.events.filter { $0.hasPrefix("accountChange switch") }.count, 3)
     }
 
+    func testB83_aRequestThatIsOvertakenByASwitchNobodyToldOfIsRefused() async throws {
+        for kind in [FaultPlan.Request.modifyRecords, .modifyRecordZones, .databaseChanges, .recordZoneChanges] {
+            let scene = try Scene(user: "X")
+            scene.device.saveZone(.notes)
+            scene.device.save(Record.ID("a"))
+            try await scene.device.engine.sendChanges()
+            let gate = FaultGate()
+            scene.device.database.plan.fail(kind, number: 1, with: .held(gate))
+            scene.device.saveZone(.other)
+            scene.device.save(Record.ID("b"))
+            let engine = scene.device.engine
+            let call = Task {
+                if kind == .modifyRecords || kind == .modifyRecordZones {
+                    _ = try? await engine.sendChanges()
+                } else {
+                    _ = try? await engine.fetchChanges()
+                }
+            }
+            await gate.arrival()
+            scene.session.signIn("Y")
+            gate.open()
+            await call.value
+            let names = try? await scene.names(of: "Y")
+            XCTAssertEqual(names ?? [], [], "\(kind)")
+            XCTAssertEqual(scene.device.userID, "X")
+            try await engine.fetchChanges()
+            XCTAssertEqual(scene.device.userID, "Y")
+            XCTAssertEqual(scene.device.records.count, 0)
+        }
+    }
+
     func testB83_anAnswerOfTheOldUserIsDropped() async throws {
         let scene = try Scene()
         scene.device.saveZone(.notes)

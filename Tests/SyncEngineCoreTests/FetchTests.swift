@@ -380,6 +380,18 @@ final class FetchTests: XCTestCase {
         XCTAssertEqual(device.titles(), [:])
         try await device.engine.fetchChanges()
         XCTAssertEqual(device.titles(), ["a": "from elsewhere"])
+
+        // Also one with nothing in it: its token would be of another zone.
+        try await world.write(["b"])
+        try await world.makeZone(RecordZone.ID(zoneName: "empty"))
+        plan = FaultPlan()
+        plan.fail(
+            .recordZoneChanges, numbers: 1...1, inZoneWith: .notes, with: .wrongZone(RecordZone.ID(zoneName: "empty")))
+        device.database.plan = plan
+        let again = try await device.engine.fetchChanges().summary
+        XCTAssertEqual(again?.zones.first { $0.zoneID == .notes }?.error?.detail, .foreign)
+        try await device.engine.fetchChanges()
+        XCTAssertEqual(device.titles(), ["a": "from elsewhere", "b": "from elsewhere"])
     }
 
     func testEO12_prioritizedZonesComeFirstAndPrioritiesChangeBetweenRequests() async throws {

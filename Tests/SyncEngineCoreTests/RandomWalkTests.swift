@@ -184,7 +184,8 @@ final class RandomWalkTests: XCTestCase {
             case .requestDatabaseChanges: follow(driver, machine.databasePageReceived(driver, databasePage()))
             case .requestZoneChanges(let request):
                 follow(driver, machine.zonePageReceived(driver, zonePage(request.zoneID)))
-            case .requestRecords(let recordIDs):
+            case .requestRecords(let request):
+                let recordIDs = request.recordIDs
                 follow(driver, machine.recordsReceived(driver, .success([:]), asked: recordIDs))
             case .modifyZones(let request):
                 if fails(20) {

@@ -26,6 +26,7 @@ public struct Database: RecordDatabase {
 
     /// A page of what has changed in the database since a token (sections 6.2 to 6.5).
     public func databaseChanges(_ request: DatabaseChangesRequest) async throws(ChangeFeedError) -> DatabaseChanges {
+        try checkUser(request.ifUser)
         let (feed, databaseID) = (container.feed, databaseID)
         return try await read { (store) throws(ChangeFeedError) in
             try feed.databaseChanges(request, in: databaseID, from: store)
@@ -34,6 +35,7 @@ public struct Database: RecordDatabase {
 
     /// A page of what has changed in a zone since a token (sections 6.2 to 6.5).
     public func recordZoneChanges(_ request: ZoneChangesRequest) async throws(ChangeFeedError) -> ZoneChanges {
+        try checkUser(request.ifUser)
         let (feed, assets, databaseID) = (container.feed, container.assets, databaseID)
         return try await read { (store) throws(ChangeFeedError) in
             // Within the transaction, so that no content is collected before the page keeps it.
@@ -45,6 +47,7 @@ public struct Database: RecordDatabase {
     public func modifyRecords(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
         let (feed, databaseID, userID, deviceID) = (container.feed, databaseID, userID, deviceID)
         try checkCancellation()
+        try checkUser(request.ifUser)
         try feed.checkItemCount(request.saving.count + request.deleting.count, first: { request.itemID(at: $0) })
         // The contents come first, and are kept from being collected until records refer to them.
         let assets = container.assets
@@ -61,6 +64,7 @@ public struct Database: RecordDatabase {
     public func modifyRecordZones(
         _ request: RecordZoneModifyRequest
     ) async throws(ChangeFeedError) -> RecordZoneModifyResults {
+        try checkUser(request.ifUser)
         let (feed, databaseID) = (container.feed, databaseID)
         return try await writeAndTell { (store) throws(ChangeFeedError) in
             try feed.modifyRecordZones(request, in: databaseID, to: store)
@@ -71,6 +75,7 @@ public struct Database: RecordDatabase {
     public func records(
         _ request: RecordsRequest
     ) async throws(ChangeFeedError) -> [Record.ID: Result<Record, ChangeFeedError>] {
+        try checkUser(request.ifUser)
         let (feed, assets, databaseID) = (container.feed, container.assets, databaseID)
         return try await read { (store) throws(ChangeFeedError) in
             try feed.records(request, in: databaseID, from: store).mapValues { assets.giving($0, of: databaseID) }
@@ -91,6 +96,7 @@ public struct Database: RecordDatabase {
     public func modifySubscriptions(
         _ request: SubscriptionModifyRequest
     ) async throws(ChangeFeedError) -> SubscriptionModifyResults {
+        try checkUser(request.ifUser)
         let (feed, databaseID) = (container.feed, databaseID)
         // Whatever comes of it: a store may fail after it has committed.
         defer { container.hub.subscriptionsWereModified(in: databaseID) }
@@ -137,6 +143,14 @@ public struct Database: RecordDatabase {
         let written = try await write(body)
         await container.hub.publish(written.changes, in: databaseID, from: deviceID)
         return written.results
+    }
+
+    private func checkUser(_ expected: String?) throws(ChangeFeedError) {
+        guard let expected, !sameBytes(expected, userID) else { return }
+        throw ChangeFeedError(
+            .notAuthenticated,
+            "The request is meant for the user \"\(expected)\", and another one is signed in: look the account up, then ask "
+                + "again.", rule: "6.9a")
     }
 
     private func checkCancellation() throws(ChangeFeedError) {

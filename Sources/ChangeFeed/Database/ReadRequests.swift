@@ -6,6 +6,10 @@ public struct DatabaseChangesRequest: Sendable {
     /// may also choose fewer (rule 6.3.3). Negative is an error.
     public var resultsLimit: Int?
 
+    /// The user under whom the request is meant; nil for whoever is signed in. It fails with `notAuthenticated` if that
+    /// is somebody else by then, so that nothing of one user is ever seen or written by another (section 6.9a).
+    public var ifUser: String?
+
     /// A request from its parts.
     public init(since: DatabaseChangeToken? = nil, resultsLimit: Int? = nil) {
         self.since = since
@@ -25,6 +29,10 @@ public struct ZoneChangesRequest: Sendable {
     /// may also choose fewer (rule 6.3.3). Negative is an error.
     public var resultsLimit: Int?
 
+    /// The user under whom the request is meant; nil for whoever is signed in. It fails with `notAuthenticated` if that
+    /// is somebody else by then, so that nothing of one user is ever seen or written by another (section 6.9a).
+    public var ifUser: String?
+
     /// A request from its parts.
     public init(
         zoneID: RecordZone.ID, since: ZoneChangeToken? = nil, desiredKeys: [String]? = nil, resultsLimit: Int? = nil
@@ -42,6 +50,10 @@ public struct RecordsRequest: Sendable {
     public var recordIDs: [Record.ID]
     /// The keys to fetch: nil for all, empty for system fields only (rule FZ3).
     public var desiredKeys: [String]?
+
+    /// The user under whom the request is meant; nil for whoever is signed in. It fails with `notAuthenticated` if that
+    /// is somebody else by then, so that nothing of one user is ever seen or written by another (section 6.9a).
+    public var ifUser: String?
 
     /// A request from its parts.
     public init(recordIDs: [Record.ID], desiredKeys: [String]? = nil) {

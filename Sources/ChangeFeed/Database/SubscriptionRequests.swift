@@ -6,6 +6,10 @@ public struct SubscriptionModifyRequest: Sendable {
     /// The ids of the subscriptions to delete.
     public var deleting: [String]
 
+    /// The user under whom the request is meant; nil for whoever is signed in. It fails with `notAuthenticated` if that
+    /// is somebody else by then, so that nothing of one user is ever seen or written by another (section 6.9a).
+    public var ifUser: String?
+
     /// A request from its parts.
     public init(saving: [Subscription] = [], deleting: [String] = []) {
         self.saving = saving

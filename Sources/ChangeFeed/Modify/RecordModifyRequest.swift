@@ -48,6 +48,10 @@ public struct RecordModifyRequest: Sendable {
     /// (section 6.13.1).
     public var ifZonesAt: [RecordZone.ID: ZoneChangeToken]
 
+    /// The user under whom the request is meant; nil for whoever is signed in. It fails with `notAuthenticated` if that
+    /// is somebody else by then, so that nothing of one user is ever seen or written by another (section 6.9a).
+    public var ifUser: String?
+
     /// A request from its parts.
     public init(
         saving: [Record] = [],

@@ -5,6 +5,10 @@ public struct RecordZoneModifyRequest: Sendable {
     /// The zones to delete, with all their records.
     public var deleting: [RecordZone.ID]
 
+    /// The user under whom the request is meant; nil for whoever is signed in. It fails with `notAuthenticated` if that
+    /// is somebody else by then, so that nothing of one user is ever seen or written by another (section 6.9a).
+    public var ifUser: String?
+
     /// A request from its parts.
     public init(saving: [RecordZone] = [], deleting: [RecordZone.ID] = []) {
         self.saving = saving

@@ -46,6 +46,13 @@ public struct DatabaseChangeToken: Sendable, Hashable {
     public var data: Data { Data(bytes) }
 }
 
+extension ZoneChangeToken {
+    /// Whether both are of one zone of one database of one store.
+    package func isOfSameZone(as other: ZoneChangeToken) -> Bool {
+        TokenContent.feedBytes(of: bytes).elementsEqual(TokenContent.feedBytes(of: other.bytes))
+    }
+}
+
 extension ZoneChangeToken: Codable, CustomStringConvertible {
     /// Decodes the token's bytes, checking them.
     public init(from decoder: any Decoder) throws {

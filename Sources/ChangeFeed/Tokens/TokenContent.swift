@@ -52,6 +52,9 @@ struct TokenContent: Equatable {
         return hash.value
     }
 
+    /// The part of a token's bytes that names store, database and zone.
+    static func feedBytes(of bytes: [UInt8]) -> ArraySlice<UInt8> { bytes.dropFirst(2).prefix(16 + 8) }
+
     func encoded() -> [UInt8] {
         var writer = ByteWriter(reserving: 64)
         writer.byte(TokenContent.formatVersion)

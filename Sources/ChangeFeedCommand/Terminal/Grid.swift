@@ -20,7 +20,15 @@ struct Grid {
         self.heading = heading
     }
 
+    init(_ heading: [String]) {
+        self.heading = heading
+    }
+
     mutating func add(_ cells: Cell...) {
+        rows.append(cells)
+    }
+
+    mutating func add(_ cells: [Cell]) {
         rows.append(cells)
     }
 

@@ -36,12 +36,13 @@ public struct FaultPlan: Sendable {
         case held(FaultGate)
         /// Some items of a request to save and delete are not carried out, and give this error; the others are.
         case items(Set<Record.ID>, ChangeFeedError)
-        /// A page comes once more, where the next belongs.
+        /// A page that says that more is coming comes once more, where the next belongs.
         case duplicatePage
         /// A page is empty, says that more is coming, and has the token that was asked with. Who asks without a token
         /// gets the page as it is.
         case stuckToken
-        /// A page of another zone comes.
+        /// A page of another zone comes. Who asks without a token gets the right one if the other zone has nothing: the
+        /// two cannot be told apart.
         case wrongZone(RecordZone.ID)
         /// Some records of a page cannot be given.
         case unreadableRecords(Set<Record.ID>, ChangeFeedError)

@@ -143,9 +143,13 @@ public final class FaultyDatabase: RecordDatabase {
             "recordZoneChanges of \(request.zoneID) since \(request.since.map(\.description) ?? "nil")",
             zoneID: request.zoneID)
         if case .wrongZone(let zoneID)? = fault {
-            return try await base.recordZoneChanges(ZoneChangesRequest(zoneID: zoneID))
+            let page = try await base.recordZoneChanges(ZoneChangesRequest(zoneID: zoneID))
+            if !page.changes.isEmpty || request.since != nil { return page }
         }
-        if case .duplicatePage? = fault, let page = content.withLock({ $0.lastPages[request.zoneID] }) { return page }
+        if case .duplicatePage? = fault, let page = content.withLock({ $0.lastPages[request.zoneID] }), page.moreComing
+        {
+            return page
+        }
         let page = try await carryOut(fault) { () async throws(ChangeFeedError) in
             try await base.recordZoneChanges(request)
         }

@@ -66,9 +66,6 @@ struct LocalRecords: Sendable {
         return tag
     }
 
-    /// A zone is deleted here, with what is in it.
-    mutating func forget(_ zoneID: RecordZone.ID) { drop(Rules()) { $0.zoneID == zoneID } }
-
     // MARK: What the engine tells
 
     /// Everything of one user gives way to that of another. Told twice it does nothing the second time.
@@ -150,6 +147,14 @@ struct LocalRecords: Sendable {
             }
         }
         return reactions
+    }
+
+    mutating func take(_ sent: SyncEngine.SentDatabaseChanges, _ rules: Rules) {
+        let missing = sent.failedZoneDeletes.filter {
+            $0.value.code == .zoneNotFound || $0.value.code == .userDeletedZone
+        }
+        let gone = Set(sent.deletedZoneIDs).union(missing.keys)
+        if !gone.isEmpty { drop(rules) { gone.contains($0.zoneID) } }
     }
 
     /// The end of a resync: what is not there any more goes.

@@ -202,12 +202,8 @@ public final class TestDevice: SyncEngineDelegate {
         engine.state.addDeletion(of: recordID, recordChangeTag: tag)
     }
 
-    /// Deletes a zone with all that is in it, and adds that to what is to be sent.
+    /// Adds the deletion of a zone to what is to be sent. What is in it goes when the server has done it.
     public func deleteZone(_ zoneID: RecordZone.ID) {
-        content.withLock { content in
-            content.local.forget(zoneID)
-            content.disk.local.forget(zoneID)
-        }
         engine.state.add(pendingDatabaseChanges: [.deleteZone(zoneID)])
     }
 
@@ -257,7 +253,11 @@ public final class TestDevice: SyncEngineDelegate {
                 return []
             }
         case .sentRecordZoneChanges(let sent): store(sent.checkpoint, context) { $0.take(sent, $1) }
-        case .sentDatabaseChanges(let sent): store(sent.checkpoint, context) { _, _ in [] }
+        case .sentDatabaseChanges(let sent):
+            store(sent.checkpoint, context) { local, rules in
+                local.take(sent, rules)
+                return []
+            }
         case .accountChange(let change):
             let user: String? =
                 switch change {

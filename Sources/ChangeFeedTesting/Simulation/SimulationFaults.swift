@@ -4,7 +4,14 @@ import ChangeFeed
 enum SimulationFaults {
     /// Codes that a request may fail with. A server that says of its own records what is not true would be believed: that
     /// there is no such record, or that another version is there.
-    static let codes = ChangeFeedError.Code.allCases.filter { $0 != .unknownItem && $0 != .serverRecordChanged }
+    private static let codes = ChangeFeedError.Code.allCases.filter { $0 != .unknownItem && $0 != .serverRecordChanged }
+    /// Codes that a request to write may fail with: neither is it true that the zone is gone.
+    private static let writeCodes = codes.filter { $0 != .zoneNotFound && $0 != .userDeletedZone }
+
+    private static func code(for request: FaultPlan.Request, _ numbers: inout SeededGenerator) -> ChangeFeedError.Code {
+        let isWrite = request == .modifyRecords || request == .modifyRecordZones
+        return numbers.element(of: isWrite ? writeCodes : codes)
+    }
 
     static func fault(of request: FaultyDatabase.Request, _ numbers: inout SeededGenerator) -> FaultPlan.Fault {
         switch (request.kind, numbers.below(10)) {
@@ -14,7 +21,8 @@ enum SimulationFaults {
             return .lostAnswer(error(numbers.once(in: 2) ? .networkFailure : .serverResponseLost, &numbers))
         case (.modifyRecords, 5...7):
             let chosen = request.recordIDs.filter { _ in numbers.once(in: 2) }
-            return .items(Set(chosen.isEmpty ? request.recordIDs : chosen), error(numbers.element(of: codes), &numbers))
+            return .items(
+                Set(chosen.isEmpty ? request.recordIDs : chosen), error(code(for: request.kind, &numbers), &numbers))
         case (.recordZoneChanges, 2): return .duplicatePage
         case (.recordZoneChanges, 3), (.databaseChanges, 3): return .stuckToken
         case (.recordZoneChanges, 4):
@@ -24,7 +32,7 @@ enum SimulationFaults {
             return .unreadableRecords(
                 Set(names.map { Record.ID(recordName: $0, zoneID: request.zoneID ?? .default) }),
                 error(.internalError, &numbers))
-        default: return .error(error(numbers.element(of: codes), &numbers))
+        default: return .error(error(code(for: request.kind, &numbers), &numbers))
         }
     }
 

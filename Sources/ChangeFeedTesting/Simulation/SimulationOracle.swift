@@ -23,6 +23,8 @@ struct SimulationOracle {
         var live: [Record.ID: LiveRecord] = [:]
         /// Creations that were deleted: they must not come back.
         var dead: Set<String> = []
+        /// What was there before the store was put back, until it has been read again.
+        var before: Set<Record.ID>?
     }
 
     private var views: [String: View]
@@ -35,6 +37,9 @@ struct SimulationOracle {
     private(set) var lostTags: Set<String> = []
     /// Creations that a device may try again, because it died or its account changed before it knew the answer.
     private var undecided: Set<String> = []
+    /// Records that were deleted in a history that is no more, and are there again: a device that had deleted one itself,
+    /// or had heard of it, hears of nothing.
+    private(set) var revived: Set<Record.ID> = []
     /// Edits that need not be there any more.
     private var excused: Set<String> = []
 
@@ -75,6 +80,8 @@ struct SimulationOracle {
                 view.dead.insert(old.birth)
             }
         }
+        if let before = view.before { revived.formUnion(Set(view.live.keys).subtracting(before)) }
+        view.before = nil
         return news.zones.map(\.0)
     }
 
@@ -126,10 +133,11 @@ struct SimulationOracle {
     mutating func storeWasPutBack() {
         lostTags.formUnion(tagsSinceCopy)
         tagsSinceCopy = []
-        for user in views.keys {
-            views[user]?.token = nil
-            views[user]?.zones = [:]
-            views[user]?.dead = []
+        views = views.mapValues { view in
+            var fresh = View()
+            fresh.live = view.live
+            fresh.before = Set(view.live.keys)
+            return fresh
         }
     }
 

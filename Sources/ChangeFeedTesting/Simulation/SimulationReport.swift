@@ -30,7 +30,7 @@ public struct SimulationReport: Sendable, Hashable {
     }
 
     /// How many simulations these are the sums of.
-    public internal(set) var runs = 1
+    public internal(set) var runs = 0
     /// How many steps were taken.
     public internal(set) var steps = 0
     /// How many requests the devices made.
@@ -47,7 +47,7 @@ public struct SimulationReport: Sendable, Hashable {
     public internal(set) var digest: UInt64 = 0
 
     /// Nothing yet.
-    public init() { runs = 0 }
+    public init() {}
 
     /// Adds what came of another.
     public mutating func add(_ other: SimulationReport) {

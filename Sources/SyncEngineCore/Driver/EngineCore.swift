@@ -144,8 +144,8 @@ final class EngineCore: Sendable {
                     try await self.configuration.database.account()
                 }
                 action = withMachine { $0.accountReceived(driver, result) }
-            case .subscribe(let subscription):
-                let failure = await subscribe(subscription)
+            case .subscribe(let request):
+                let failure = await subscribe(request)
                 action = withMachine { $0.subscribed(driver, failure) }
             case .requestDatabaseChanges(let request):
                 let result = await attempt { () async throws(ChangeFeedError) in
@@ -162,11 +162,11 @@ final class EngineCore: Sendable {
                 }
                 ahead = nil
                 action = withMachine { $0.zonePageReceived(driver, result) }
-            case .requestRecords(let recordIDs):
+            case .requestRecords(let request):
                 let result = await attempt { () async throws(ChangeFeedError) in
-                    try await self.configuration.database.records(RecordsRequest(recordIDs: recordIDs))
+                    try await self.configuration.database.records(request)
                 }
-                action = withMachine { $0.recordsReceived(driver, result, asked: recordIDs) }
+                action = withMachine { $0.recordsReceived(driver, result, asked: request.recordIDs) }
             case .modifyZones(let request):
                 let result = await attempt { () async throws(ChangeFeedError) in
                     try await self.configuration.database.modifyRecordZones(request)
@@ -207,11 +207,10 @@ final class EngineCore: Sendable {
         }
     }
 
-    private func subscribe(_ subscription: Subscription) async -> ChangeFeedError? {
+    private func subscribe(_ request: SubscriptionModifyRequest) async -> ChangeFeedError? {
         do throws(ChangeFeedError) {
-            let results = try await configuration.database.modifySubscriptions(
-                SubscriptionModifyRequest(saving: [subscription]))
-            return results.errors[subscription.subscriptionID]
+            let results = try await configuration.database.modifySubscriptions(request)
+            return request.saving.first.flatMap { results.errors[$0.subscriptionID] }
         } catch {
             return error
         }

@@ -36,6 +36,8 @@ struct FetchPass: Sendable {
         /// The tokens of this visit: one that comes back makes no progress.
         var seenTokens: Set<ZoneChangeToken> = []
         var strikes = 0
+        /// Where the page begins that has been asked for ahead.
+        var ahead: ZoneChangeToken?
         var isResync: Bool
         var outcome: SyncEngine.FetchSummary.Zone
 
@@ -94,8 +96,9 @@ struct FetchPass: Sendable {
         guard pass.asksDatabase else { return listZones(&basis) }
         step = .askingDatabase
         basis.note(.requested("database changes since \(databaseSince.map(\.description) ?? "the beginning")"))
-        return .requestDatabaseChanges(
-            DatabaseChangesRequest(since: databaseSince, resultsLimit: basis.limits.resultsPerPage))
+        var request = DatabaseChangesRequest(since: databaseSince, resultsLimit: basis.limits.resultsPerPage)
+        request.ifUser = basis.userID
+        return .requestDatabaseChanges(request)
     }
 
     mutating func databasePageReceived(
@@ -189,29 +192,40 @@ struct FetchPass: Sendable {
     private mutating func askZone(_ basis: inout Basis) -> PassAction {
         guard let visit else { return choose(&basis) }
         step = .askingZone
-        return .requestZoneChanges(request(visit.zoneID, since: visit.since, &basis))
+        return .requestZoneChanges(request(visit, since: visit.since, &basis))
     }
 
+    /// Written down when it is made: one that was made ahead is not made again.
     private func request(
-        _ zoneID: RecordZone.ID, since: ZoneChangeToken?, _ basis: inout Basis
+        _ visit: Visit, since: ZoneChangeToken?, _ basis: inout Basis, isAhead: Bool = false
     ) -> ZoneChangesRequest {
-        basis.note(.requested("changes of \(zoneID) since \(since.map(\.description) ?? "the beginning")"))
-        return ZoneChangesRequest(zoneID: zoneID, since: since, resultsLimit: basis.limits.resultsPerPage)
+        if since == nil || visit.ahead != since {
+            basis.note(
+                .requested(
+                    "changes of \(visit.zoneID) since \(since.map(\.description) ?? "the beginning")"
+                        + (isAhead ? ", ahead" : "")))
+        }
+        var request = ZoneChangesRequest(
+            zoneID: visit.zoneID, since: since, resultsLimit: basis.limits.resultsPerPage)
+        request.ifUser = basis.userID
+        return request
     }
 
     mutating func zonePageReceived(
         _ result: Result<ZoneChanges, ChangeFeedError>, _ basis: inout Basis
     ) -> PassAction {
         guard case .askingZone = step, var visit else { return .none }
+        if visit.ahead == visit.since { visit.ahead = nil }
         let page: ZoneChanges
         switch result {
         case .success(let answer):
             page = answer
         case .failure(let error):
+            self.visit = visit
             return zoneFailed(error, &basis)
         }
         basis.schedule.answered(.fetch)
-        if let foreign = page.firstForeign(to: visit.zoneID) {
+        if let foreign = page.firstForeign(to: visit.zoneID, since: visit.since, basis.cursors) {
             return zoneFailed(.foreignAnswer(visit.zoneID, foreign), &basis)
         }
         basis.note(
@@ -254,8 +268,8 @@ struct FetchPass: Sendable {
             delivery.shownRecordIDs = page.modifications.map(\.recordID) + page.deletions.map(\.recordID)
         }
         if page.moreComing, basis.limits.looksAhead {
-            delivery.lookAhead = ZoneChangesRequest(
-                zoneID: visit.zoneID, since: page.changeToken, resultsLimit: basis.limits.resultsPerPage)
+            delivery.lookAhead = request(visit, since: page.changeToken, &basis, isAhead: true)
+            self.visit?.ahead = page.changeToken
         }
         return .deliver(delivery)
     }
@@ -322,7 +336,7 @@ struct FetchPass: Sendable {
         let recordIDs = Array(toRecover.prefix(basis.limits.itemsPerLookup))
         toRecover = toRecover.dropFirst(recordIDs.count)
         basis.note(.requested("\(recordIDs.count) records in quarantine"))
-        return .requestRecords(recordIDs)
+        return .requestRecords(basis.recordsRequest(recordIDs))
     }
 
     mutating func recordsReceived(

@@ -80,7 +80,14 @@ extension Outbox<Record.ID>.Entry {
 
 extension ZoneChanges {
     /// What in a page is of another zone; nil if nothing is.
-    func firstForeign(to zoneID: RecordZone.ID) -> String? {
+    func firstForeign(to zoneID: RecordZone.ID, since token: ZoneChangeToken?, _ cursors: Cursors) -> String? {
+        if let token {
+            if !changeToken.isOfSameZone(as: token) { return "the token" }
+        } else if cursors.zones.contains(where: { other, zone in
+            other != zoneID && zone.token.map(changeToken.isOfSameZone) == true
+        }) {
+            return "the token"
+        }
         for change in changes {
             switch change {
             case .modified(let record) where record.recordID.zoneID != zoneID: return "a record"

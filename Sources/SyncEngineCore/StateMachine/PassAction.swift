@@ -5,7 +5,7 @@ enum PassAction: Sendable {
     /// Ask who is signed in; then `accountReceived`.
     case askAccount
     /// Save the subscription; then `subscribed`.
-    case subscribe(Subscription)
+    case subscribe(SubscriptionModifyRequest)
     /// Ask the delegate for the options of a running fetch; then `optionsReceived`.
     case askOptions(SyncEngine.FetchChangesContext)
     /// Then `databasePageReceived`.
@@ -13,7 +13,7 @@ enum PassAction: Sendable {
     /// Then `zonePageReceived`.
     case requestZoneChanges(ZoneChangesRequest)
     /// Then `recordsReceived`.
-    case requestRecords([Record.ID])
+    case requestRecords(RecordsRequest)
     /// Then `zonesModified`.
     case modifyZones(RecordZoneModifyRequest)
     /// Ask the delegate for a batch; then `batchReceived`.
@@ -86,6 +86,16 @@ struct Basis: Sendable {
 
     var session: DurableState.Session { log.state.session }
     var cursors: Cursors { log.state.session.cursors }
+
+    /// The user whose state it is: every request is meant for him, and for nobody who has signed in since.
+    var userID: String? { log.state.account }
+
+    /// A request for records by id.
+    func recordsRequest(_ recordIDs: [Record.ID]) -> RecordsRequest {
+        var request = RecordsRequest(recordIDs: recordIDs)
+        request.ifUser = userID
+        return request
+    }
 
     mutating func note(_ event: SyncEngine.JournalEntry.Event) {
         notes.append(Note(event: event, pass: event.belongsToPass ? pass : nil))

@@ -111,8 +111,10 @@ struct SendPass: Sendable {
         step = .modifyingZones(request)
         outcome.requestCount += 1
         basis.note(.requested("saving \(request.saves.count) zones, deleting \(request.deletes.count)"))
-        return .modifyZones(
-            RecordZoneModifyRequest(saving: request.saves.map { RecordZone(zoneID: $0) }, deleting: request.deletes))
+        var action = RecordZoneModifyRequest(
+            saving: request.saves.map { RecordZone(zoneID: $0) }, deleting: request.deletes)
+        action.ifUser = basis.userID
+        return .modifyZones(action)
     }
 
     mutating func zonesModified(
@@ -362,7 +364,9 @@ struct SendPass: Sendable {
             .requested(
                 "request \(request.requestID): saving \(request.saves.count) records, deleting "
                     + "\(request.deletions.count)" + (request.repeats > 0 ? ", again" : "")))
-        return .modifyRecords(request.request)
+        var action = request.request
+        action.ifUser = basis.userID
+        return .modifyRecords(action)
     }
 
     mutating func recordsModified(
@@ -431,16 +435,35 @@ struct SendPass: Sendable {
             case .failure(let error): answer.failed(deletion.recordID, error)
             }
         }
+        dealWithOvertaken(&answer, &basis, &memory)
         dealWithSplit(&answer, &basis, &memory)
         dealWithSiblings(&answer, &basis)
         dealWithRetries(&answer, &basis, &memory)
-        answer.overtaken = answer.saved.map(\.recordID).filter(memory.overtaken.contains)
-        memory.overtaken.subtract(request.recordIDs)
         let missing = answer.withoutServerRecord + answer.overtaken
         if missing.isEmpty || isAborted { return report(answer, &basis, &memory) }
         step = .lookingUp(answer)
         basis.note(.requested("\(missing.count) records of which the answer is not the latest"))
-        return .requestRecords(Array(missing.prefix(basis.limits.itemsPerLookup)))
+        return .requestRecords(basis.recordsRequest(Array(missing.prefix(basis.limits.itemsPerLookup))))
+    }
+
+    /// The answer to a repeated request is as old as the request. Of what has been fetched since, a save is looked up, a
+    /// deletion is done and no news, and a refusal says nothing about the record as it is now: it is sent anew.
+    private mutating func dealWithOvertaken(
+        _ answer: inout RecordAnswer, _ basis: inout Basis, _ memory: inout SendMemory
+    ) {
+        guard !memory.overtaken.isEmpty else { return }
+        let recordIDs = answer.request.recordIDs.filter(memory.overtaken.contains)
+        memory.overtaken.subtract(recordIDs)
+        answer.overtaken = answer.saved.map(\.recordID).filter(recordIDs.contains)
+        for recordID in recordIDs {
+            if answer.failures[recordID] != nil {
+                answer.requeue([recordID], &basis)
+            } else if let index = answer.deleted.firstIndex(of: recordID) {
+                answer.deleted.remove(at: index)
+                basis.record([.recordDone(recordID, answer.request.generations[recordID] ?? 0)])
+                basis.note(.satisfied(recordID, because: "it was deleted, and is there anew"))
+            }
+        }
     }
 
     private mutating func dealWithSplit(

@@ -275,10 +275,9 @@ struct SyncStateMachine: Sendable {
             basis.note(.called(name, .joins, situation: situation))
             return Consequences()
         }
+        basis.note(.called(name, queue.running == nil ? .starts : .queued, situation: situation))
         queue.enqueue(pass)
-        let start = startNext()
-        basis.note(.called(name, start == nil ? .queued : .starts, situation: situation))
-        return Consequences(start: start)
+        return Consequences(start: startNext())
     }
 
     /// A caller's task was cancelled.
@@ -461,7 +460,10 @@ struct SyncStateMachine: Sendable {
         if let subscriptionID = basis.subscriptionID, basis.session.subscriptionID != subscriptionID {
             work = .subscribing
             basis.note(.requested("subscription \(subscriptionID)"))
-            return .subscribe(Subscription(subscriptionID: subscriptionID, kind: .database))
+            var request = SubscriptionModifyRequest(
+                saving: [Subscription(subscriptionID: subscriptionID, kind: .database)])
+            request.ifUser = basis.userID
+            return .subscribe(request)
         }
         guard let pass = queue.running else { return .finish }
         switch pass.kind {
