@@ -213,6 +213,24 @@ final class AccountTests: XCTestCase {
         XCTAssertEqual(scene.device.recorder.events.filter { $0.hasPrefix("accountChange switch") }.count, 3)
     }
 
+    func testAC_dataAndStateAreOfOneUserAlsoAfterACrashWithinAChange() async throws {
+        let scene = try Scene(user: "X")
+        try await scene.device.engine.fetchChanges()
+        let device = scene.device
+        device.complete { event, _ in
+            if case .accountChange = event { await device.crash() }
+        }
+        scene.session.signIn("Y")
+        _ = try? await device.engine.fetchChanges()
+        // The old user is back before the app is.
+        scene.session.signIn("X")
+        let restarted = try TestDevice(
+            "phone", database: scene.session.database(.private), disk: device.disk, clock: scene.world.clock)
+        try await restarted.engine.fetchChanges()
+        XCTAssertEqual(restarted.userID, "X")
+        XCTAssertEqual(restarted.engine.state.accountUserID, "X")
+    }
+
     func testB83_aRequestThatIsOvertakenByASwitchNobodyToldOfIsRefused() async throws {
         for kind in [FaultPlan.Request.modifyRecords, .modifyRecordZones, .databaseChanges, .recordZoneChanges] {
             let scene = try Scene(user: "X")

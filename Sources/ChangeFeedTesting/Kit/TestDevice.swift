@@ -277,12 +277,13 @@ public final class TestDevice: SyncEngineDelegate {
     ) {
         let reactions = content.withLock { content in body(&content.local, content.rules) }
         carryOut(reactions, context.state)
-        let serialization = checkpoint?.serialization
+        // An event without a checkpoint of its own has the state of its context.
+        let serialization = checkpoint?.serialization ?? context.state.serialization
         content.withLock { content in
             // What came after a crash is nobody's any more.
             guard content.engine != nil else { return }
             content.disk.local = content.local
-            if let serialization { content.disk.serialization = serialization }
+            content.disk.serialization = serialization
         }
     }
 

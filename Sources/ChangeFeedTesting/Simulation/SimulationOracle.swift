@@ -114,7 +114,7 @@ struct SimulationOracle {
             throw Finding(sentence: "The record \(record.recordID) was deleted, and is there again (\(new.birth)).")
         }
         view.live[record.recordID] = new
-        tagsSinceCopy.insert(new.tag)
+        if view.before == nil { tagsSinceCopy.insert(new.tag) }
     }
 
     private mutating func forget(_ view: inout View, where isGone: (Record.ID) -> Bool) {

@@ -49,18 +49,22 @@ struct RecordAnswer: Sendable {
         }
     }
 
-    /// Takes the present versions of what was overtaken for what was saved, or its absence for a failure.
-    mutating func resolveOvertaken(_ results: [Record.ID: Result<Record, ChangeFeedError>]) {
+    /// Of what was saved and overtaken only what is the latest version still counts as saved. What is gone is a failure.
+    /// Gives what somebody has changed since: the app has that version in what it has fetched, and sends what it made
+    /// of it, if anything.
+    mutating func resolveOvertaken(_ results: [Record.ID: Result<Record, ChangeFeedError>]) -> [Record.ID] {
+        var changed: [Record.ID] = []
         for recordID in overtaken {
             guard let index = saved.firstIndex(where: { $0.recordID == recordID }) else { continue }
             switch results[recordID] ?? .failure(.unanswered(recordID)) {
-            case .success(let record): saved[index] = record
-            case .failure(let error):
-                saved.remove(at: index)
-                failed(recordID, error)
+            case .success(let latest) where latest.recordChangeTag == saved[index].recordChangeTag: continue
+            case .success: changed.append(recordID)
+            case .failure(let error): failed(recordID, error)
             }
+            saved.remove(at: index)
         }
         overtaken = []
+        return changed
     }
 
     /// Completes the errors, and takes what the server has already for saved.

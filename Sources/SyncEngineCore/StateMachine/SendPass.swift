@@ -591,7 +591,7 @@ struct SendPass: Sendable {
             for (recordID, record) in records {
                 if case .success(let record) = record { answer.serverRecords[recordID] = record }
             }
-            answer.resolveOvertaken(records)
+            answer.requeue(answer.resolveOvertaken(records), &basis)
         case .failure(let error):
             basis.note(.failed("records", code: "\(error.code)", retryAfter: error.retryAfter))
         }
