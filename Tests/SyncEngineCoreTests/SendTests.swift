@@ -536,6 +536,42 @@ final class SendTests: XCTestCase {
         }
     }
 
+    func test6_13_6_aRepetitionTellsOfNoRecordThatWasDeletedBeforeTheFirstRead() async throws {
+        let world = World()
+        try await world.makeZone()
+        let device = try world.device()
+        device.database.plan.fail(
+            .modifyRecords, number: 1, with: .lostAnswer(ChangeFeedError(.networkFailure, "gone")))
+        device.save(Record.ID("a"))
+        _ = try? await device.engine.sendChanges()
+        try await world.erase(["a"])
+        // The first read of the zone shows nothing of a record that came and went before it.
+        try await device.engine.fetchChanges()
+        await device.sendExpectingFailure()
+        try await device.engine.fetchChanges()
+        XCTAssertEqual(device.titles(), [:])
+    }
+
+    func test6_13_6_aRepetitionThatIsTurnedAwayStaysTheSameRequest() async throws {
+        for isOfItems in [false, true] {
+            let world = World()
+            try await world.makeZone()
+            let device = try world.device()
+            let busy = ChangeFeedError(.zoneBusy, "not now")
+            device.database.plan.fail(
+                .modifyRecords, number: 1, with: .lostAnswer(ChangeFeedError(.networkFailure, "gone")))
+            device.database.plan.fail(
+                .modifyRecords, number: 2, with: isOfItems ? .items([Record.ID("a")], busy) : .error(busy))
+            device.save(Record.ID("a"))
+            _ = try? await device.engine.sendChanges()
+            try await world.erase(["a"])
+            _ = try? await device.engine.sendChanges()
+            _ = try? await device.engine.sendChanges()
+            let titles = try await world.titles()
+            XCTAssertEqual(titles, [:], "what was deleted is there again")
+        }
+    }
+
     func test6_13_6_aRefusalThatIsOlderThanWhatWasFetchedSinceIsNotTold() async throws {
         let world = World()
         try await world.makeZone(.notes, ["a"])

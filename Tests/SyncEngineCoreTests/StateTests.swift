@@ -73,8 +73,9 @@ final class StateTests: XCTestCase {
                 stored = next
             }
         }
-        device.intercept { event, _ in
+        device.intercept { event, context in
             switch event {
+            case .accountChange: stored.withLock { $0 = context.state.serialization }
             case .fetchedDatabaseChanges(let changes): store(changes.checkpoint)
             case .fetchedRecordZoneChanges(let changes): store(changes.checkpoint)
             case .sentRecordZoneChanges(let sent): store(sent.checkpoint)

@@ -22,6 +22,8 @@ public final class FaultyDatabase: RecordDatabase {
     private let currentBase: @Sendable () -> any RecordDatabase
     /// Decides in place of a plan, and may take its time.
     private let decide: (@Sendable (Request) async -> FaultPlan.Fault?)?
+    /// Hears what came of each request to save and delete records that was carried out, whatever its caller hears.
+    private let observe: @Sendable (RecordModifyResults) -> Void
     private let content = Locked(Content())
 
     private var base: any RecordDatabase { currentBase() }
@@ -30,15 +32,18 @@ public final class FaultyDatabase: RecordDatabase {
     public init(_ base: any RecordDatabase) {
         currentBase = { base }
         decide = nil
+        observe = { _ in }
     }
 
     /// A database over what there is at each request.
     init(
         over base: @escaping @Sendable () -> any RecordDatabase,
-        deciding decide: @escaping @Sendable (Request) async -> FaultPlan.Fault?
+        deciding decide: @escaping @Sendable (Request) async -> FaultPlan.Fault?,
+        observing observe: @escaping @Sendable (RecordModifyResults) -> Void
     ) {
         currentBase = base
         self.decide = decide
+        self.observe = observe
     }
 
     /// Which requests fail. Setting it counts from 1 again.
@@ -182,7 +187,7 @@ public final class FaultyDatabase: RecordDatabase {
             recordIDs: request.saving.map(\.recordID) + request.deleting.map(\.recordID))
         guard case .items(let recordIDs, let error)? = fault else {
             return try await carryOut(fault) { () async throws(ChangeFeedError) in
-                try await base.modifyRecords(request)
+                try await carriedOut(request)
             }
         }
         var rest = request
@@ -191,7 +196,7 @@ public final class FaultyDatabase: RecordDatabase {
         var saves: [Record.ID: Result<Record, ChangeFeedError>] = [:]
         var deletions: [Record.ID: Result<Void, ChangeFeedError>] = [:]
         if !rest.saving.isEmpty || !rest.deleting.isEmpty {
-            let results = try await base.modifyRecords(rest)
+            let results = try await carriedOut(rest)
             saves = results.saveResults
             deletions = results.deleteResults
         }
@@ -202,6 +207,12 @@ public final class FaultyDatabase: RecordDatabase {
             deletions: request.deleting.map {
                 .init(recordID: $0.recordID, result: deletions[$0.recordID] ?? .failure(error))
             })
+    }
+
+    private func carriedOut(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
+        let results = try await base.modifyRecords(request)
+        observe(results)
+        return results
     }
 
     /// See ``RecordDatabase/modifyRecordZones(_:)``.

@@ -96,7 +96,14 @@ struct LocalRecords: Sendable {
                 drop(rules) { $0.zoneID == deletion.zoneID }
             }
         }
-        if let live = changes.resyncedZoneIDs?.union(pendingZoneIDs) { drop(rules) { !live.contains($0.zoneID) } }
+        if let live = changes.resyncedZoneIDs {
+            // A zone that is still to be created may have what no server has seen, and nothing else.
+            let unseen = Set(records.values.filter { $0.recordChangeTag == nil }.map(\.recordID))
+            drop(rules) { recordID in
+                !live.contains(recordID.zoneID)
+                    && !(pendingZoneIDs.contains(recordID.zoneID) && unseen.contains(recordID))
+            }
+        }
         return reactions
     }
 

@@ -61,7 +61,12 @@ final class SimulatedDevice {
         let (index, session) = (index, session)
         let database = FaultyDatabase(
             over: { session.withLock { $0 }.database(.private) },
-            deciding: { await network.arrive($0, of: index) })
+            deciding: { await network.arrive($0, of: index) },
+            observing: { results in
+                for case .success(let record) in results.saves.map(\.result) {
+                    network.reached(record["log"] ?? [String]())
+                }
+            })
         let observer = JournalObserver()
         self.observer = observer
         _ = network.takeRequestCount(of: index)

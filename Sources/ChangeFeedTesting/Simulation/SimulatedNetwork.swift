@@ -35,6 +35,8 @@ final class SimulatedNetwork: Sendable {
         /// Which devices' next handlers stop.
         var holds: Set<Int> = []
         var requestCounts: [Int: Int] = [:]
+        /// The edits that have been in a record that the server has saved.
+        var reached: Set<String> = []
     }
 
     private let content = Locked(Content())
@@ -51,6 +53,9 @@ final class SimulatedNetwork: Sendable {
 
     /// The next handler of a device stops.
     func holdNextHandler(of device: Int) { content.withLock { _ = $0.holds.insert(device) } }
+
+    func reached(_ edits: [String]) { content.withLock { $0.reached.formUnion(edits) } }
+    var reachedEdits: Set<String> { content.withLock { $0.reached } }
 
     /// How many requests a device has made since this was asked.
     func takeRequestCount(of device: Int) -> Int {

@@ -21,8 +21,10 @@ enum SimulationFaults {
             return .lostAnswer(error(numbers.once(in: 2) ? .networkFailure : .serverResponseLost, &numbers))
         case (.modifyRecords, 5...7):
             let chosen = request.recordIDs.filter { _ in numbers.once(in: 2) }
-            return .items(
-                Set(chosen.isEmpty ? request.recordIDs : chosen), error(code(for: request.kind, &numbers), &numbers))
+            var code = code(for: request.kind, &numbers)
+            // Of an item that is said to have failed, it is known that it was not carried out.
+            if [.networkFailure, .serverResponseLost, .operationCancelled].contains(code) { code = .zoneBusy }
+            return .items(Set(chosen.isEmpty ? request.recordIDs : chosen), error(code, &numbers))
         case (.recordZoneChanges, 2): return .duplicatePage
         case (.recordZoneChanges, 3), (.databaseChanges, 3): return .stuckToken
         case (.recordZoneChanges, 4):

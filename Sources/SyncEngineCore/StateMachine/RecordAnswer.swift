@@ -10,7 +10,7 @@ struct RecordAnswer: Sendable {
     private var permanent: Set<Record.ID> = []
     /// Versions that were looked up because the error did not carry them.
     var serverRecords: [Record.ID: Record] = [:]
-    /// Saves that the answer to a repeated request reports, and that something newer has been fetched over since.
+    /// What a repeated request has carried out, and has to be looked up, for something was fetched since.
     var overtaken: [Record.ID] = []
     private let records: [Record.ID: Record]
 
@@ -33,6 +33,12 @@ struct RecordAnswer: Sendable {
         order.filter { failures[$0].map { $0.code.failureClass == failureClass } == true && !permanent.contains($0) }
     }
 
+    /// The error with the longest wait, if every item failed in a way that passes by itself.
+    var commonReasonToRepeat: ChangeFeedError? {
+        guard saved.isEmpty, deleted.isEmpty, failures.values.allSatisfy(\.code.isRepeated) else { return nil }
+        return order.compactMap { failures[$0] }.max { ($0.retryAfter ?? .zero) < ($1.retryAfter ?? .zero) }
+    }
+
     mutating func makePermanent(_ recordID: Record.ID) { permanent.insert(recordID) }
 
     /// These are not reported: they are pending again.
@@ -49,22 +55,33 @@ struct RecordAnswer: Sendable {
         }
     }
 
-    /// Of what was saved and overtaken only what is the latest version still counts as saved. What is gone is a failure.
-    /// Gives what somebody has changed since: the app has that version in what it has fetched, and sends what it made
-    /// of it, if anything.
-    mutating func resolveOvertaken(_ results: [Record.ID: Result<Record, ChangeFeedError>]) -> [Record.ID] {
+    /// Compares what was carried out with what there is now. A save counts only if it is the latest version; what is gone
+    /// is a failure.
+    ///
+    /// Gives the saves that somebody has changed since (the app has that version in what it has fetched, and sends what it
+    /// made of it, if anything), and the deletions after which somebody has created the record anew.
+    mutating func resolveOvertaken(
+        _ results: [Record.ID: Result<Record, ChangeFeedError>]
+    ) -> (changed: [Record.ID], recreated: [Record.ID]) {
         var changed: [Record.ID] = []
+        var recreated: [Record.ID] = []
         for recordID in overtaken {
-            guard let index = saved.firstIndex(where: { $0.recordID == recordID }) else { continue }
-            switch results[recordID] ?? .failure(.unanswered(recordID)) {
-            case .success(let latest) where latest.recordChangeTag == saved[index].recordChangeTag: continue
-            case .success: changed.append(recordID)
-            case .failure(let error): failed(recordID, error)
+            let latest = results[recordID] ?? .failure(.unanswered(recordID))
+            if let index = deleted.firstIndex(of: recordID) {
+                guard case .success = latest else { continue }
+                deleted.remove(at: index)
+                recreated.append(recordID)
+            } else if let index = saved.firstIndex(where: { $0.recordID == recordID }) {
+                switch latest {
+                case .success(let record) where record.recordChangeTag == saved[index].recordChangeTag: continue
+                case .success: changed.append(recordID)
+                case .failure(let error): failed(recordID, error)
+                }
+                saved.remove(at: index)
             }
-            saved.remove(at: index)
         }
         overtaken = []
-        return changed
+        return (changed, recreated)
     }
 
     /// Completes the errors, and takes what the server has already for saved.

@@ -12,6 +12,8 @@ struct PlannedRequest: Sendable {
     var limitsBefore: RequestPlan.Limits?
     /// How often the very same request was made before.
     var repeats = 0
+    /// Whether something was fetched since it was first made.
+    var isOvertaken = false
 
     var recordIDs: [Record.ID] { saves.map(\.recordID) + deletions.map(\.recordID) }
     var itemCount: Int { saves.count + deletions.count }
@@ -27,6 +29,8 @@ struct PlannedRequest: Sendable {
     func part(_ recordIDs: Set<Record.ID>, requestID: String) -> PlannedRequest {
         var part = self
         part.requestID = requestID
+        part.repeats = 0
+        part.isOvertaken = false
         part.saves = saves.filter { recordIDs.contains($0.recordID) }
         part.deletions = deletions.filter { recordIDs.contains($0.recordID) }
         part.generations = generations.filter { recordIDs.contains($0.key) }

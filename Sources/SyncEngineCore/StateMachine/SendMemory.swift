@@ -14,8 +14,6 @@ struct SendMemory: Sendable {
 
     /// Requests of which it is not known whether they were carried out.
     var unanswered: [PlannedRequest] = []
-    /// Records of such requests that a fetch has shown since: the answer to a repetition is older than that.
-    var overtaken: Set<Record.ID> = []
     /// The bounds that the server's refusals have taught.
     var learned: RequestPlan.Limits?
     /// Changes that are pending and not sent by themselves: something else has to change first.
@@ -74,13 +72,17 @@ struct SendMemory: Sendable {
         skipped[recordID] = nil
     }
 
-    /// Whether nothing is remembered that a fetch could change.
-    var isQuiet: Bool { refusals.isEmpty && blocked.isEmpty && unanswered.isEmpty }
+    /// Whether nothing is remembered of refusals.
+    var isQuiet: Bool { refusals.isEmpty && blocked.isEmpty }
+
+    /// What is fetched from now on may be newer than the answers to repetitions.
+    mutating func fetchBegins() {
+        for index in unanswered.indices { unanswered[index].isOvertaken = true }
+    }
 
     /// Another version of the record has come: what was refused for an older one may be tried again.
     mutating func saw(_ recordID: Record.ID) {
         if refusals[recordID] != nil { settled(recordID) }
-        if unanswered.contains(where: { $0.generations[recordID] != nil }) { overtaken.insert(recordID) }
     }
 
     /// A zone exists: what was refused for want of it may work now.

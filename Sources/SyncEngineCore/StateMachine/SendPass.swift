@@ -435,7 +435,11 @@ struct SendPass: Sendable {
             case .failure(let error): answer.failed(deletion.recordID, error)
             }
         }
-        dealWithOvertaken(&answer, &basis, &memory)
+        if request.repeats > 0, let error = answer.commonReasonToRepeat {
+            // Whether it was carried out the first time is as unknown as before: it stays the same request.
+            return lost(request, error, &basis, &memory)
+        }
+        dealWithOvertaken(&answer, &basis)
         dealWithSplit(&answer, &basis, &memory)
         dealWithSiblings(&answer, &basis)
         dealWithRetries(&answer, &basis, &memory)
@@ -446,24 +450,13 @@ struct SendPass: Sendable {
         return .requestRecords(basis.recordsRequest(Array(missing.prefix(basis.limits.itemsPerLookup))))
     }
 
-    /// The answer to a repeated request is as old as the request. Of what has been fetched since, a save is looked up, a
-    /// deletion is done and no news, and a refusal says nothing about the record as it is now: it is sent anew.
-    private mutating func dealWithOvertaken(
-        _ answer: inout RecordAnswer, _ basis: inout Basis, _ memory: inout SendMemory
-    ) {
-        guard !memory.overtaken.isEmpty else { return }
-        let recordIDs = answer.request.recordIDs.filter(memory.overtaken.contains)
-        memory.overtaken.subtract(recordIDs)
-        answer.overtaken = answer.saved.map(\.recordID).filter(recordIDs.contains)
-        for recordID in recordIDs {
-            if answer.failures[recordID] != nil {
-                answer.requeue([recordID], &basis)
-            } else if let index = answer.deleted.firstIndex(of: recordID) {
-                answer.deleted.remove(at: index)
-                basis.record([.recordDone(recordID, answer.request.generations[recordID] ?? 0)])
-                basis.note(.satisfied(recordID, because: "it was deleted, and is there anew"))
-            }
-        }
+    /// The answer to a repeated request is as old as the request, and the app may have fetched something newer since, or
+    /// that there is nothing. What was carried out is looked up; a refusal says nothing about the record as it is now,
+    /// and the change is sent anew.
+    private mutating func dealWithOvertaken(_ answer: inout RecordAnswer, _ basis: inout Basis) {
+        guard answer.request.isOvertaken else { return }
+        answer.overtaken = answer.saved.map(\.recordID) + answer.deleted
+        answer.requeue(answer.request.recordIDs.filter { answer.failures[$0] != nil }, &basis)
     }
 
     private mutating func dealWithSplit(
@@ -591,7 +584,12 @@ struct SendPass: Sendable {
             for (recordID, record) in records {
                 if case .success(let record) = record { answer.serverRecords[recordID] = record }
             }
-            answer.requeue(answer.resolveOvertaken(records), &basis)
+            let (changed, recreated) = answer.resolveOvertaken(records)
+            answer.requeue(changed, &basis)
+            for recordID in recreated {
+                basis.record([.recordDone(recordID, answer.request.generations[recordID] ?? 0)])
+                basis.note(.satisfied(recordID, because: "it was deleted, and is there anew"))
+            }
         case .failure(let error):
             basis.note(.failed("records", code: "\(error.code)", retryAfter: error.retryAfter))
         }
@@ -604,7 +602,6 @@ struct SendPass: Sendable {
         if !answer.overtaken.isEmpty {
             // What was saved is not told before it is known what has become of it: the request is repeated once more.
             memory.unanswered.append(answer.request)
-            memory.overtaken.formUnion(answer.overtaken)
             basis.refused(.unanswered(answer.overtaken[0]), wants: .send)
             outcome.retryingCount += answer.request.itemCount
             isAborted = true

@@ -468,6 +468,7 @@ struct SyncStateMachine: Sendable {
         guard let pass = queue.running else { return .finish }
         switch pass.kind {
         case .fetch:
+            memory.fetchBegins()
             var fetch = FetchPass(pass)
             let action = fetch.begin(&basis)
             work = .fetch(fetch)
