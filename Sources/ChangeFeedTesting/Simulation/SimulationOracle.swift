@@ -23,8 +23,10 @@ struct SimulationOracle {
         var live: [Record.ID: LiveRecord] = [:]
         /// Creations that were deleted: they must not come back.
         var dead: Set<String> = []
-        /// What was there before the store was put back, until it has been read again.
-        var before: Set<Record.ID>?
+        /// What was deleted since the store was copied.
+        var deletedSinceCopy: Set<Record.ID> = []
+        /// What had been deleted since the copy when the store was put back to it, until it has been read again.
+        var deletedBefore: Set<Record.ID>?
     }
 
     private var views: [String: View]
@@ -78,10 +80,11 @@ struct SimulationOracle {
                 guard let old = view.live.removeValue(forKey: recordID) else { continue }
                 excused.formUnion(old.log)
                 view.dead.insert(old.birth)
+                view.deletedSinceCopy.insert(recordID)
             }
         }
-        if let before = view.before { revived.formUnion(Set(view.live.keys).subtracting(before)) }
-        view.before = nil
+        if let deleted = view.deletedBefore { revived.formUnion(deleted.intersection(view.live.keys)) }
+        view.deletedBefore = nil
         return news.zones.map(\.0)
     }
 
@@ -108,26 +111,35 @@ struct SimulationOracle {
             } else {
                 excused.formUnion(old.log)
                 view.dead.insert(old.birth)
+                view.deletedSinceCopy.insert(record.recordID)
             }
         }
         if view.dead.contains(new.birth), !undecided.contains(new.birth) {
             throw Finding(sentence: "The record \(record.recordID) was deleted, and is there again (\(new.birth)).")
         }
         view.live[record.recordID] = new
-        if view.before == nil { tagsSinceCopy.insert(new.tag) }
+        if view.deletedBefore == nil { tagsSinceCopy.insert(new.tag) }
     }
 
     private mutating func forget(_ view: inout View, where isGone: (Record.ID) -> Bool) {
         for (recordID, record) in view.live where isGone(recordID) {
             excused.formUnion(record.log)
             view.live[recordID] = nil
+            view.deletedSinceCopy.insert(recordID)
         }
     }
 
     /// Creations of which a device does not know whether they reached the server: it may try them again.
     mutating func mayComeBack(_ births: some Sequence<String>) { undecided.formUnion(births) }
 
-    mutating func storeWasCopied() { tagsSinceCopy = [] }
+    mutating func storeWasCopied() {
+        tagsSinceCopy = []
+        views = views.mapValues { view in
+            var view = view
+            view.deletedSinceCopy = []
+            return view
+        }
+    }
 
     /// The operator has put the store back: everything is read anew, and what is missing is nobody's fault.
     mutating func storeWasPutBack() {
@@ -136,7 +148,7 @@ struct SimulationOracle {
         views = views.mapValues { view in
             var fresh = View()
             fresh.live = view.live
-            fresh.before = Set(view.live.keys)
+            fresh.deletedBefore = view.deletedSinceCopy
             return fresh
         }
     }
