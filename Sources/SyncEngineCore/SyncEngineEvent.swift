@@ -184,6 +184,9 @@ extension SyncEngine {
         let names: Set<ByteString>
         let pending: Set<Record.ID>
 
+        /// The records that are spared and that the server does not have.
+        var missing: [Record.ID] { pending.filter { !names.contains(ByteString($0.recordName)) } }
+
         /// Whether the record is to be kept.
         public func contains(_ recordID: Record.ID) -> Bool {
             pending.contains(recordID) || recordID.zoneID == zoneID && names.contains(ByteString(recordID.recordName))

@@ -301,6 +301,33 @@ final class FetchTests: XCTestCase {
         XCTAssertEqual(device.titles().keys.sorted(), numbered("new", 0..<5))
     }
 
+    func test6_4_aZoneThatWasAskedForByNameAndIsGoneBeforeTheDatabaseIsReadGoes() async throws {
+        let world = World()
+        try await world.makeZone(.notes, ["a"])
+        let device = try world.device()
+        try await device.engine.fetchChanges(.init(scope: .zoneIDs([.notes])))
+        XCTAssertEqual(device.records.count, 1)
+        try await world.container.purgeZone(.notes, for: world.user)
+        try await device.engine.fetchChanges()
+        XCTAssertEqual(device.records.count, 0)
+    }
+
+    func test6_7_whatASweepSparesIsSentThoughNothingInItHasChanged() async throws {
+        let world = World()
+        try await world.makeZone(.notes, ["a"])
+        let device = try world.device()
+        try await device.engine.fetchChanges()
+        // Pending, and without a change in it: an app that adds whatever it has touched.
+        device.save(Record.ID("a")) { $0["title"] = "from elsewhere" }
+        _ = try await world.server.modifyRecordZones(RecordZoneModifyRequest(deleting: [.notes]))
+        _ = try await world.server.modifyRecordZones(RecordZoneModifyRequest(saving: [RecordZone(zoneID: .notes)]))
+        // Only of the zone: the database would tell that it was deleted.
+        try await device.engine.fetchChanges(.init(scope: .zoneIDs([.notes])))
+        XCTAssertEqual(device.records.count, 1)
+        await device.sendExpectingFailure()
+        XCTAssertEqual(device.records.count, 0, "it was told that the server does not have the record")
+    }
+
     func test6_4_whatWasWrittenBeforeTheFirstReadAndDeletedSinceGoes() async throws {
         let world = World()
         let device = try world.device()

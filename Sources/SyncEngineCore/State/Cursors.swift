@@ -30,11 +30,11 @@ struct Cursors: Sendable {
 
     var zoneIDs: [RecordZone.ID] { zones.sorted { $0.value.place < $1.value.place }.map(\.key) }
 
-    /// What has to be known before the first read of what the app has written already: what goes between the write and
-    /// that read is not in it (section 6.4), so it has to end with what lives.
+    /// What has to be known before the first read of what the app has something of already, because it wrote it or asked
+    /// for a zone by name: what goes before that read is not in it (section 6.4), so it has to end with what lives.
     ///
     /// - Parameter zoneIDs: The zones of which the app has records from now on.
-    func writtenBeforeRead(_ zoneIDs: some Sequence<RecordZone.ID>) -> [StateChange] {
+    func hadBeforeRead(_ zoneIDs: some Sequence<RecordZone.ID>) -> [StateChange] {
         var changes: [StateChange] = []
         if databaseToken == nil, databaseResync == nil { changes.append(.databaseResyncBegan) }
         var seen: Set<RecordZone.ID> = []

@@ -112,6 +112,7 @@ extension DurableState.Session {
         case .recordAdded(let recordID, let part): records.add(part, for: recordID)
         case .recordDone(let recordID, let generation): records.remove(recordID, upTo: generation)
         case .recordTakenBack(let recordID): records.takeBackPending(recordID)
+        case .recordMissing(let recordID): records.mark(recordID)
         case .zoneTakenBack(let zoneID): zones.takeBackPending(zoneID)
         case .zoneAdded(let zoneID, let part): zones.add(part, for: zoneID)
         case .zoneDone(let zoneID, let generation): zones.remove(zoneID, upTo: generation)

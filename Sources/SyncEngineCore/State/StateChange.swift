@@ -39,6 +39,8 @@ enum StateChange: Sendable, Equatable {
     case recordDone(Record.ID, UInt64)
     /// The app has changed its mind; what is in flight is not touched.
     case recordTakenBack(Record.ID)
+    /// The server turned out not to have the record of a pending save: it is to be sent even if nothing in it has changed.
+    case recordMissing(Record.ID)
     case zoneTakenBack(RecordZone.ID)
     case zoneAdded(RecordZone.ID, Outbox<RecordZone.ID>.Part)
     case zoneDone(RecordZone.ID, UInt64)

@@ -69,6 +69,7 @@ enum StateChangeCodec {
         case .startedOver: writer.byte(31)
         case .recordTakenBack(let recordID): writer.tag(32, recordID)
         case .zoneTakenBack(let zoneID): writer.tag(33, zoneID)
+        case .recordMissing(let recordID): writer.tag(34, recordID)
         }
     }
 
@@ -128,6 +129,7 @@ enum StateChangeCodec {
         case 31: return .startedOver
         case 32: return .recordTakenBack(try reader.record())
         case 33: return .zoneTakenBack(try reader.zone())
+        case 34: return .recordMissing(try reader.record())
         default: throw MalformedBytes(reason: "has a step of an unknown kind")
         }
     }

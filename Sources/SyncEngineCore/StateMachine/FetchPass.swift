@@ -258,6 +258,8 @@ struct FetchPass: Sendable {
         if !page.moreComing, !visit.isResync { changes.append(.zoneDirty(visit.zoneID, false)) }
         if visit.isResync { changes += page.resyncChanges(of: visit.zoneID) }
         changes += page.quarantineChanges(known: basis.session.quarantine)
+        // A zone may be asked for by name before the database has been.
+        if basis.cursors.databaseToken == nil { changes += basis.cursors.hadBeforeRead([]) }
         let isResync = visit.isResync
         var delivery = Delivery(name: "fetchedRecordZoneChanges") { checkpoint in
             .fetchedRecordZoneChanges(
@@ -307,7 +309,11 @@ struct FetchPass: Sendable {
         let event = SyncEngine.DidFetchRecordZoneChanges(
             zoneID: visit.zoneID, error: visit.outcome.error, resync: live.map { .completed($0) })
         var delivery = Delivery(name: "didFetchRecordZoneChanges") { _ in .didFetchRecordZoneChanges(event) }
-        if endsResync { delivery.changes = [.resyncEnded(visit.zoneID), .zoneDirty(visit.zoneID, false)] }
+        if endsResync {
+            delivery.changes = [.resyncEnded(visit.zoneID), .zoneDirty(visit.zoneID, false)]
+            // What is spared because it is pending is not there: what it was made from says nothing about the server.
+            delivery.changes += live?.missing.map { .recordMissing($0) } ?? []
+        }
         return .deliver(delivery)
     }
 

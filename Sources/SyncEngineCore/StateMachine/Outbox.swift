@@ -16,8 +16,11 @@ struct Outbox<ID: Hashable & Sendable>: Sendable {
         var intent: Intent
         /// Which adding it is.
         var generation: UInt64
-        /// For a deletion, the tag of the version that the app knows.
+        /// For a deletion, the tag of the version that the app knows. For a save an empty one: the server does not have
+        /// what it was made from.
         var tag: String?
+
+        var isMarked: Bool { intent == .save && tag != nil }
     }
 
     struct Entry: Sendable {
@@ -61,8 +64,10 @@ struct Outbox<ID: Hashable & Sendable>: Sendable {
     mutating func add(_ part: Part, for id: ID) {
         if let place = places[id] {
             let index = index(of: place)
-            if entries[index].pending == nil { pendingCount += 1 }
+            let old = entries[index].pending
+            if old == nil { pendingCount += 1 }
             entries[index].pending = part
+            if let old, old.isMarked, part.intent == .save { entries[index].pending?.tag = old.tag }
         } else {
             entries.append(Entry(id: id, place: nextPlace, pending: part, inFlight: nil))
             places[id] = nextPlace
@@ -81,6 +86,13 @@ struct Outbox<ID: Hashable & Sendable>: Sendable {
         }
         if let inFlight = entries[index].inFlight, inFlight.generation <= generation { entries[index].inFlight = nil }
         sweep(index)
+    }
+
+    /// Marks a pending save: it is sent whatever is in it.
+    mutating func mark(_ id: ID) {
+        guard let place = places[id] else { return }
+        let index = index(of: place)
+        if entries[index].pending?.intent == .save { entries[index].pending?.tag = "" }
     }
 
     /// Forgets the pending part.

@@ -155,7 +155,7 @@ struct SendPass: Sendable {
                     checkpoint: checkpoint))
         }
         delivery.changes = answer.changes
-        if !answer.saved.isEmpty { delivery.changes += basis.cursors.writtenBeforeRead([]) }
+        if !answer.saved.isEmpty { delivery.changes += basis.cursors.hadBeforeRead([]) }
         return .deliver(delivery)
     }
 
@@ -295,7 +295,7 @@ struct SendPass: Sendable {
         let pending = basis.session.records[recordID]?.pending
         // A save that was given up while the provider was at work is not sent.
         if let pending, pending.intent == .delete, pending.generation > generation { return }
-        if record.changesNothing {
+        if record.changesNothing, pending?.isMarked != true {
             basis.note(.satisfied(recordID, because: "it is as the server has it"))
             basis.record([.recordDone(recordID, generation)])
             memory.settled(recordID)
@@ -641,7 +641,7 @@ struct SendPass: Sendable {
             .sentRecordZoneChanges(answer.event(checkpoint))
         }
         delivery.changes = answer.changes
-        if !answer.knownZoneIDs.isEmpty { delivery.changes += basis.cursors.writtenBeforeRead(answer.knownZoneIDs) }
+        if !answer.knownZoneIDs.isEmpty { delivery.changes += basis.cursors.hadBeforeRead(answer.knownZoneIDs) }
         return .deliver(delivery)
     }
 
