@@ -34,7 +34,8 @@ let package = Package(
             resources: [.copy("Fixtures")]),
         .testTarget(
             name: "SyncEngineCoreTests", dependencies: ["ChangeFeed", "SyncEngineCore", "ChangeFeedTesting"]),
-        .testTarget(name: "ChangeFeedTestingTests", dependencies: ["ChangeFeed", "ChangeFeedTesting"]),
+        .testTarget(
+            name: "ChangeFeedTestingTests", dependencies: ["ChangeFeed", "SyncEngineCore", "ChangeFeedTesting"]),
         .testTarget(
             name: "ChangeFeedCommandTests",
             dependencies: [

@@ -552,6 +552,32 @@ final class SendTests: XCTestCase {
         XCTAssertEqual(device.titles(), [:])
     }
 
+    func test6_13_6_resultsThatAHandlerRefusedComeAgainAndNothingIsDoneTwice() async throws {
+        struct DiskIsFull: Error {}
+        let world = World()
+        try await world.makeZone()
+        let device = try world.device(policy: .automatic)
+        device.intercept { event, _ in
+            if case .sentRecordZoneChanges = event { throw DiskIsFull() }
+        }
+        await device.engine.waitUntilIdle()
+        device.save(Record.ID("a"))
+        await device.engine.waitUntilIdle()
+        for _ in 0..<60 { await world.advance(by: .seconds(1), device) }
+        let count = device.database.count(of: .modifyRecords)
+        XCTAssertGreaterThan(count, 2, "it is tried again")
+        XCTAssertLessThan(count, 12, "and waits in between")
+        // Somebody deletes it meanwhile.
+        try await world.erase(["a"])
+        device.intercept(nil)
+        for _ in 0..<100 { await world.advance(by: .seconds(1), device) }
+        try await device.engine.fetchChanges()
+        let titles = try await world.titles()
+        XCTAssertEqual(titles, [:])
+        XCTAssertEqual(device.titles(), [:])
+        XCTAssertEqual(device.engine.state.pendingRecordZoneChanges, [])
+    }
+
     func test6_13_6_aRepetitionThatIsTurnedAwayStaysTheSameRequest() async throws {
         for isOfItems in [false, true] {
             let world = World()

@@ -29,9 +29,16 @@ final class SimulationExecutor: TaskExecutor {
     func goesOutside() { content.withLock { $0.outside += 1 } }
     func isBack() { content.withLock { $0.outside -= 1 } }
 
-    /// Runs what is ready until nothing is and nothing comes.
-    func drain() {
-        while let job = nextJob(waits: false) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+    /// So many jobs are never needed between two steps: what goes on after them goes on for ever.
+    private static let limit = 300_000
+
+    /// Runs what is ready until nothing is and nothing comes. Gives false if that does not come about.
+    func drain() -> Bool {
+        for _ in 0..<SimulationExecutor.limit {
+            guard let job = nextJob(waits: false) else { return true }
+            job.runSynchronously(on: asUnownedTaskExecutor())
+        }
+        return false
     }
 
     /// Runs a body to its end, and whatever else becomes ready meanwhile.

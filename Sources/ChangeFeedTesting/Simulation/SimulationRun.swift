@@ -94,12 +94,17 @@ final class SimulationRun {
 
     // MARK: Steps
 
+    /// Runs whatever is ready. Throws if that never ends.
+    private func rest() throws {
+        if !executor.drain() { throw Finding(sentence: "Something goes on for ever.") }
+    }
+
     /// Takes a step, and throws what is wrong after it.
     func take(_ step: SimulationStep) throws {
         report.steps += 1
         var numbers = SeededGenerator(seed: UInt64(step.number))
         try perform(step.kind, &numbers)
-        executor.drain()
+        try rest()
         try look()
     }
 
@@ -363,7 +368,7 @@ final class SimulationRun {
             for item in network.waiting where item.device == device.index {
                 if case .request = item.item { network.release(item.number, .fails(.unheard)) }
             }
-            executor.drain()
+            try rest()
         }
         try endLife(of: device, app)
         counted("crash")
@@ -378,7 +383,7 @@ final class SimulationRun {
         executor.run { await app.crash() }
         device.disk = app.disk
         device.app = nil
-        executor.drain()
+        try rest()
     }
 
     /// What a device has created and not seen saved, it will create again once it has forgotten that it tried.
@@ -472,7 +477,11 @@ final class SimulationRun {
             })
         for user in SimulationRun.users {
             let (question, database) = (oracle.question(of: user), container.database(.private, for: user))
-            let news = try executor.run { await SimulationRun.result { try await question.ask(database) } }.get()
+            let news: SimulationOracle.News
+            switch executor.run({ await SimulationRun.result { try await question.ask(database) } }) {
+            case .success(let answer): news = answer
+            case .failure(let error): throw Finding(sentence: "The server cannot be read any more: \(error)")
+            }
             for zoneID in try oracle.take(news, of: user) {
                 hintCount += 1
                 let hint = ChangeNotification(
@@ -535,10 +544,10 @@ final class SimulationRun {
 
     /// Runs until nothing is under way, and looks after each change.
     private func letAllPass() throws {
-        executor.drain()
+        try rest()
         while let item = network.waiting.first {
             network.release(item.number, .passes)
-            executor.drain()
+            try rest()
             try look()
         }
         try look()

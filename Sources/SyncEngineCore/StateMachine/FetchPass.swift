@@ -326,7 +326,7 @@ struct FetchPass: Sendable {
         if endsResync, let reason = handled.failure {
             closed.outcome.error = .refusedByHandler(closed.zoneID, reason)
             summary.unfinishedZoneIDs.append(closed.zoneID)
-            basis.refused(.refusedByHandler(closed.zoneID, reason), wants: .fetch)
+            basis.refused(.refusedByHandler(closed.zoneID, reason), wants: .fetch, by: .app)
         }
         summary.zones.append(closed.outcome)
         return isAborted ? close(&basis) : choose(&basis)
@@ -391,7 +391,7 @@ struct FetchPass: Sendable {
             return askDatabase(&basis)
         case .deliveringDatabase(let fetched):
             if let reason = handled.failure {
-                basis.refused(.refusedByHandler(nil, reason), wants: .fetch)
+                basis.refused(.refusedByHandler(nil, reason), wants: .fetch, by: .app)
                 failure = SyncEngineError(
                     .handlerFailed, "The delegate could not take a page of changes of the database: \(reason)")
                 return close(&basis)

@@ -106,9 +106,12 @@ struct Basis: Sendable {
     }
 
     /// Notes that a request failed in a way that is worth repeating.
-    mutating func refused(_ error: ChangeFeedError, wants work: Schedule.Work) {
+    mutating func refused(
+        _ error: ChangeFeedError, wants work: Schedule.Work, by refuser: Schedule.Refuser = .server
+    ) {
         let delay = schedule.refused(
-            error.retryAfter, wants: work, now: now, policy: policy, jitter: Double(randomness() >> 11) * 0x1p-53)
+            error.retryAfter, wants: work, now: now, policy: policy, jitter: Double(randomness() >> 11) * 0x1p-53,
+            by: refuser)
         note(.retryScheduled(delay: delay, floor: error.retryAfter, work: work.names))
     }
 }

@@ -22,6 +22,9 @@ struct RecordAnswer: Sendable {
     var isEmpty: Bool { saved.isEmpty && deleted.isEmpty && failures.isEmpty }
     var reportedRecordIDs: [Record.ID] { saved.map(\.recordID) + deleted + order.filter { failures[$0] != nil } }
 
+    /// Whether every item of the request is reported.
+    var isWhole: Bool { reportedRecordIDs.count == request.itemCount }
+
     func isDeletion(_ recordID: Record.ID) -> Bool { records[recordID] == nil }
 
     mutating func failed(_ recordID: Record.ID, _ error: ChangeFeedError) {
@@ -165,6 +168,10 @@ extension ChangeFeedError {
             code, message, recordID: recordID, zoneID: zoneID, rule: rule, limit: limit, detail: detail,
             retryAfter: retryAfter, partialErrors: partialErrors, serverRecord: serverRecord ?? server,
             clientRecord: clientRecord ?? client, ancestorRecord: ancestorRecord ?? ancestor)
+    }
+
+    static func notTaken(_ reason: String) -> ChangeFeedError {
+        ChangeFeedError(.internalError, "The delegate could not take the results of a request: \(reason)")
     }
 
     static func unanswered(_ recordID: Record.ID) -> ChangeFeedError {

@@ -19,17 +19,31 @@ struct Schedule: Sendable {
     private(set) var coolsUntil: Duration?
     /// What is to be done then.
     private(set) var wanted: Work = []
-    /// How long the last refusal of each kind of work in a row has waited.
-    private var lastDelays: [Work: Duration] = [:]
+    /// Who it was that refused.
+    enum Refuser: Sendable {
+        case server
+        /// A handler that threw.
+        case app
+    }
+
+    private struct Cause: Hashable, Sendable {
+        let work: Work
+        let refuser: Refuser
+    }
+
+    /// How long the last of a row of refusals has waited.
+    private var lastDelays: [Cause: Duration] = [:]
     /// When the server was last asked for changes of the database.
     var lastFetch: Duration = .zero
 
     /// Gives how long to wait.
     mutating func refused(
-        _ retryAfter: Duration?, wants work: Work, now: Duration, policy: SyncEngine.TriggerPolicy, jitter: Double
+        _ retryAfter: Duration?, wants work: Work, now: Duration, policy: SyncEngine.TriggerPolicy, jitter: Double,
+        by refuser: Refuser
     ) -> Duration {
         wanted.formUnion(work)
-        let lastDelay = lastDelays[work]
+        let cause = Cause(work: work, refuser: refuser)
+        let lastDelay = lastDelays[cause]
         let doubled = lastDelay.map { min($0 * 2, policy.longestRetryDelay) } ?? policy.firstRetryDelay
         var delay = max(doubled, policy.firstRetryDelay)
         if let retryAfter {
@@ -38,14 +52,14 @@ struct Schedule: Sendable {
         } else {
             delay += delay * (jitter * 0.25)
         }
-        lastDelays[work] = max(delay, lastDelay ?? .zero)
+        lastDelays[cause] = max(delay, lastDelay ?? .zero)
         coolsUntil = max(coolsUntil ?? .zero, now + delay)
         return (coolsUntil ?? now) - now
     }
 
     /// A request was answered, with nothing in it to be repeated: the next refusal of such work begins anew.
-    mutating func answered(_ work: Work) {
-        lastDelays[work] = nil
+    mutating func answered(_ work: Work, by refuser: Refuser = .server) {
+        lastDelays[Cause(work: work, refuser: refuser)] = nil
         if wanted.isEmpty { coolsUntil = nil }
     }
 

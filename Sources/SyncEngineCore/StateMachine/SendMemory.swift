@@ -14,6 +14,8 @@ struct SendMemory: Sendable {
 
     /// Requests of which it is not known whether they were carried out.
     var unanswered: [PlannedRequest] = []
+    /// Requests whose results the app has not taken: the next send repeats them, and gets the same answers.
+    var unheard: [PlannedRequest] = []
     /// The bounds that the server's refusals have taught.
     var learned: RequestPlan.Limits?
     /// Changes that are pending and not sent by themselves: something else has to change first.
@@ -78,6 +80,14 @@ struct SendMemory: Sendable {
     /// What is fetched from now on may be newer than the answers to repetitions.
     mutating func fetchBegins() {
         for index in unanswered.indices { unanswered[index].isOvertaken = true }
+        for index in unheard.indices { unheard[index].isOvertaken = true }
+    }
+
+    /// A send begins.
+    mutating func sendBegins() {
+        skipped = [:]
+        unanswered += unheard
+        unheard = []
     }
 
     /// Another version of the record has come: what was refused for an older one may be tried again.

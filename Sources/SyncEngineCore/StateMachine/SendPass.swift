@@ -50,7 +50,7 @@ struct SendPass: Sendable {
     }
 
     mutating func begin(_ basis: inout Basis, _ memory: inout SendMemory) -> PassAction {
-        memory.skipped = [:]
+        memory.sendBegins()
         let content = content
         return .deliver(
             Delivery(name: "willSendChanges") { .willSendChanges(.init(content: content, core: $0.core)) })
@@ -663,11 +663,22 @@ struct SendPass: Sendable {
             }
             return next(&basis, &memory)
         case .deliveringRecords(let answer):
+            if let reason = handled.failure {
+                excluded.formUnion(answer.reportedRecordIDs)
+                basis.refused(.notTaken(reason), wants: .send, by: .app)
+                outcome.retryingCount += answer.reportedRecordIDs.count
+                if answer.isWhole {
+                    var request = answer.request
+                    request.repeats += 1
+                    memory.unheard.append(request)
+                    return next(&basis, &memory)
+                }
+            }
+            if handled.failure == nil { basis.schedule.answered(.send, by: .app) }
             // What is still in flight stays pending: what was refused for now, and everything if the handler threw.
             basis.log.withUnwritten { session in
                 for recordID in answer.reportedRecordIDs { session.records.takeBack(recordID) }
             }
-            if handled.failure != nil { excluded.formUnion(answer.reportedRecordIDs) }
             // A zone that the app means to create because of this event is created by the next send (rule SF2).
             for (recordID, error) in answer.failures where error.code == .zoneNotFound || error.code == .userDeletedZone
             {

@@ -135,7 +135,11 @@ struct SyncStateMachine: Sendable {
     /// Whether something is pending that a send would take up by itself.
     var hasSendableChanges: Bool {
         let session = basis.session
-        if session.hasUntracked || !memory.unanswered.isEmpty || session.zones.pendingCount > 0 { return true }
+        if session.hasUntracked || !memory.unanswered.isEmpty || !memory.unheard.isEmpty
+            || session.zones.pendingCount > 0
+        {
+            return true
+        }
         let held = Set(memory.blocked.keys).union(memory.skipped.keys)
         let heldCount = held.count { session.records[$0]?.pending != nil }
         return session.records.pendingCount > heldCount
