@@ -58,7 +58,7 @@ public struct SimulationReport: Sendable, Hashable {
         faults.merge(other.faults, uniquingKeysWith: +)
         triggers.merge(other.triggers, uniquingKeysWith: +)
         errors.merge(other.errors, uniquingKeysWith: +)
-        digest = digest &* 31 &+ other.digest
+        digest = digest &+ other.digest
     }
 }
 
