@@ -173,8 +173,13 @@ struct LocalRecords: Sendable {
         var reactions: [Reaction] = []
         for record in sent.savedRecords {
             if let local = records[record.recordID] {
-                // What was set since it was sent stays on top of what was saved.
-                records[record.recordID] = local.onTop(of: record)
+                // What was set since it was sent stays on top of what was saved; a fetch in between may have put it on
+                // another version.
+                if case .merge(let merge) = rules.conflicts {
+                    records[record.recordID] = merge(local, record, local.ancestor)
+                } else {
+                    records[record.recordID] = local.onTop(of: record)
+                }
             } else if present.deletions[record.recordID] != nil {
                 // It was deleted here while it was on its way.
                 present.deletions.updateValue(record.recordChangeTag, forKey: record.recordID)

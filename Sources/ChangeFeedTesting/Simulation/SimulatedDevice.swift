@@ -63,9 +63,7 @@ final class SimulatedDevice {
             over: { session.withLock { $0 }.database(.private) },
             deciding: { await network.arrive($0, of: index) },
             observing: { results in
-                for case .success(let record) in results.saves.map(\.result) {
-                    network.reached(record["log"] ?? [String]())
-                }
+                for case .success(let record) in results.saves.map(\.result) { network.saved(record) }
             })
         let observer = JournalObserver()
         self.observer = observer

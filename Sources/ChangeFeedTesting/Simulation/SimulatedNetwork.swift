@@ -37,6 +37,8 @@ final class SimulatedNetwork: Sendable {
         var requestCounts: [Int: Int] = [:]
         /// The edits that have been in a record that the server has saved.
         var reached: Set<String> = []
+        /// The tags that the server has given since this was last asked.
+        var tags: Set<String> = []
     }
 
     private let content = Locked(Content())
@@ -54,7 +56,19 @@ final class SimulatedNetwork: Sendable {
     /// The next handler of a device stops.
     func holdNextHandler(of device: Int) { content.withLock { _ = $0.holds.insert(device) } }
 
-    func reached(_ edits: [String]) { content.withLock { $0.reached.formUnion(edits) } }
+    func saved(_ record: Record) {
+        content.withLock { content in
+            content.reached.formUnion(record["log"] ?? [String]())
+            content.tags.insert(record.recordChangeTag ?? "")
+        }
+    }
+
+    func takeTags() -> Set<String> {
+        content.withLock { content in
+            defer { content.tags = [] }
+            return content.tags
+        }
+    }
     var reachedEdits: Set<String> { content.withLock { $0.reached } }
 
     /// How many requests a device has made since this was asked.

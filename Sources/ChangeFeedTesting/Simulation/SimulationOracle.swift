@@ -32,8 +32,6 @@ struct SimulationOracle {
     private var views: [String: View]
     /// The edits that users made.
     private var made: [(name: String, place: String)] = []
-    /// The tags that were given since the store was copied.
-    private var tagsSinceCopy: Set<String> = []
     /// The tags of a history that is no more, for the store was put back. A device that had one from its own save, and
     /// not from a fetch, hears of nothing: its token is from before.
     private(set) var lostTags: Set<String> = []
@@ -118,7 +116,6 @@ struct SimulationOracle {
             throw Finding(sentence: "The record \(record.recordID) was deleted, and is there again (\(new.birth)).")
         }
         view.live[record.recordID] = new
-        if view.deletedBefore == nil { tagsSinceCopy.insert(new.tag) }
     }
 
     private mutating func forget(_ view: inout View, where isGone: (Record.ID) -> Bool) {
@@ -133,7 +130,6 @@ struct SimulationOracle {
     mutating func mayComeBack(_ births: some Sequence<String>) { undecided.formUnion(births) }
 
     mutating func storeWasCopied() {
-        tagsSinceCopy = []
         views = views.mapValues { view in
             var view = view
             view.deletedSinceCopy = []
@@ -142,9 +138,10 @@ struct SimulationOracle {
     }
 
     /// The operator has put the store back: everything is read anew, and what is missing is nobody's fault.
-    mutating func storeWasPutBack() {
-        lostTags.formUnion(tagsSinceCopy)
-        tagsSinceCopy = []
+    ///
+    /// - Parameter tags: What the server has given since the copy was taken.
+    mutating func storeWasPutBack(losing tags: Set<String>) {
+        lostTags.formUnion(tags)
         views = views.mapValues { view in
             var fresh = View()
             fresh.live = view.live

@@ -454,6 +454,7 @@ final class SimulationRun {
         guard let store = SimulationRun.waitedFor(store, executor) as? any SnapshottingStore else { return }
         note("the store is copied")
         oracle.storeWasCopied()
+        _ = network.takeTags()
         snapshot = try executor.run { await SimulationRun.result { try await store.snapshot() } }.get()
     }
 
@@ -463,7 +464,7 @@ final class SimulationRun {
         counted("store put back")
         let container = container
         try executor.run { await SimulationRun.result { try await container.restoreFromSnapshot(snapshot) } }.get()
-        oracle.storeWasPutBack()
+        oracle.storeWasPutBack(losing: network.takeTags())
     }
 
     // MARK: Looking
