@@ -8,9 +8,8 @@ public protocol StateStore: Sendable {
     /// ``SyncEngineError/Code/storeFailed``.
     func load() throws(SyncEngineError) -> SyncEngine.State.Serialization?
 
-    /// Stores what has changed, durably, before it returns. One call at a time.
-    ///
-    /// - Parameter serialization: Makes the whole state as it stands, for a store that wants no increments.
+    /// Stores what has changed, durably, before it returns. One call at a time. `serialization` makes the whole state as it
+    /// stands, for a store that wants no increments.
     ///
     /// Throws ``SyncEngineError/Code/staleState`` if the increment does not follow what is stored.
     func persist(

@@ -301,6 +301,22 @@ final class FetchTests: XCTestCase {
         XCTAssertEqual(device.titles().keys.sorted(), numbered("new", 0..<5))
     }
 
+    func testB58_recordsThatWereSetAsideAreAskedForInBatches() async throws {
+        let world = World()
+        let names = numbered("r", 0..<1360)
+        try await world.makeZone(.notes, names)
+        let device = try world.device()
+        device.database.plan.fail(
+            .recordZoneChanges,
+            with: .unreadableRecords(Set(names.map { Record.ID($0) }), ChangeFeedError(.internalError, "damaged")))
+        try await device.engine.fetchChanges()
+        XCTAssertEqual(device.engine.state.quarantinedRecords.count, 1360)
+        try await device.engine.fetchQuarantinedRecords()
+        XCTAssertEqual(device.database.count(of: .records), 4)
+        XCTAssertEqual(device.records.count, 1360)
+        XCTAssertEqual(device.engine.state.quarantinedRecords.count, 0)
+    }
+
     func test6_4_aZoneThatWasAskedForByNameAndIsGoneBeforeTheDatabaseIsReadGoes() async throws {
         let world = World()
         try await world.makeZone(.notes, ["a"])

@@ -66,9 +66,8 @@ public struct FaultPlan: Sendable {
         fail(request, numbers: number...number, with: fault)
     }
 
-    /// Adds a fault of several requests of a kind, counted from 1 since the plan was given to the database.
-    ///
-    /// - Parameter zoneID: Counts only the requests for changes of this zone.
+    /// Adds a fault of several requests of a kind, counted from 1 since the plan was given to the database; with a zone
+    /// only the requests for changes of that zone count.
     public mutating func fail(
         _ request: Request, numbers: ClosedRange<Int> = 1...Int.max, inZoneWith zoneID: RecordZone.ID? = nil,
         with fault: Fault

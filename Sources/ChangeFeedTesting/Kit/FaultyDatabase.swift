@@ -130,7 +130,7 @@ public final class FaultyDatabase: RecordDatabase {
         throw ChangeFeedError(.operationCancelled, "The request was cancelled while it waited for its answer.")
     }
 
-    /// See ``RecordDatabase/databaseChanges(_:)``.
+    /// See `RecordDatabase.databaseChanges(_:)`.
     public func databaseChanges(_ request: DatabaseChangesRequest) async throws(ChangeFeedError) -> DatabaseChanges {
         let fault = await fault(
             of: .databaseChanges, "databaseChanges since \(request.since.map(\.description) ?? "nil")")
@@ -141,7 +141,7 @@ public final class FaultyDatabase: RecordDatabase {
         return DatabaseChanges(changes: [], changeToken: since, moreComing: true)
     }
 
-    /// See ``RecordDatabase/recordZoneChanges(_:)``.
+    /// See `RecordDatabase.recordZoneChanges(_:)`.
     public func recordZoneChanges(_ request: ZoneChangesRequest) async throws(ChangeFeedError) -> ZoneChanges {
         let fault = await fault(
             of: .recordZoneChanges,
@@ -176,7 +176,7 @@ public final class FaultyDatabase: RecordDatabase {
         }
     }
 
-    /// See ``RecordDatabase/modifyRecords(_:)``.
+    /// See `RecordDatabase.modifyRecords(_:)`.
     public func modifyRecords(_ request: RecordModifyRequest) async throws(ChangeFeedError) -> RecordModifyResults {
         let names =
             request.saving.map { "+\($0.recordID.recordName)" }
@@ -215,7 +215,7 @@ public final class FaultyDatabase: RecordDatabase {
         return results
     }
 
-    /// See ``RecordDatabase/modifyRecordZones(_:)``.
+    /// See `RecordDatabase.modifyRecordZones(_:)`.
     public func modifyRecordZones(
         _ request: RecordZoneModifyRequest
     ) async throws(ChangeFeedError) -> RecordZoneModifyResults {
@@ -226,7 +226,7 @@ public final class FaultyDatabase: RecordDatabase {
         }
     }
 
-    /// See ``RecordDatabase/records(_:)``.
+    /// See `RecordDatabase.records(_:)`.
     public func records(
         _ request: RecordsRequest
     ) async throws(ChangeFeedError) -> [Record.ID: Result<Record, ChangeFeedError>] {
@@ -234,7 +234,7 @@ public final class FaultyDatabase: RecordDatabase {
         return try await carryOut(fault) { () async throws(ChangeFeedError) in try await base.records(request) }
     }
 
-    /// See ``RecordDatabase/recordZones(_:)``.
+    /// See `RecordDatabase.recordZones(_:)`.
     public func recordZones(
         _ request: RecordZonesRequest
     ) async throws(ChangeFeedError) -> [RecordZone.ID: Result<RecordZone, ChangeFeedError>] {
@@ -242,7 +242,7 @@ public final class FaultyDatabase: RecordDatabase {
         return try await carryOut(fault) { () async throws(ChangeFeedError) in try await base.recordZones(request) }
     }
 
-    /// See ``RecordDatabase/modifySubscriptions(_:)``.
+    /// See `RecordDatabase.modifySubscriptions(_:)`.
     public func modifySubscriptions(
         _ request: SubscriptionModifyRequest
     ) async throws(ChangeFeedError) -> SubscriptionModifyResults {
@@ -252,7 +252,7 @@ public final class FaultyDatabase: RecordDatabase {
         }
     }
 
-    /// See ``RecordDatabase/subscriptions(_:)``.
+    /// See `RecordDatabase.subscriptions(_:)`.
     public func subscriptions(
         _ request: SubscriptionsRequest
     ) async throws(ChangeFeedError) -> [String: Result<Subscription, ChangeFeedError>] {
@@ -262,7 +262,7 @@ public final class FaultyDatabase: RecordDatabase {
         }
     }
 
-    /// See ``RecordDatabase/account()``.
+    /// See `RecordDatabase.account()`.
     public func account() async throws(ChangeFeedError) -> Account {
         let fault = await fault(of: .account, "account")
         return try await carryOut(fault) { () async throws(ChangeFeedError) in try await base.account() }

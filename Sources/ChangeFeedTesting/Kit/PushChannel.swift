@@ -10,9 +10,8 @@ public final class PushChannel: Sendable {
     private let content = Locked<[ChangeNotification]>([])
 
     /// A channel with nothing in it.
-    ///
-    /// - Parameter notifications: The hints of a subscription, from
-    ///   `DeviceDatabase.notifications(for:bufferingLimit:)`; nil where the test pushes them itself.
+    /// With the hints of a subscription, from `DeviceDatabase.notifications(for:bufferingLimit:)`, those come by
+    /// themselves; without, the test pushes what it likes.
     public init(_ notifications: ChangeNotifications? = nil) {
         source = notifications
     }

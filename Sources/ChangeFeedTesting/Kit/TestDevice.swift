@@ -74,8 +74,7 @@ public final class TestDevice: SyncEngineDelegate {
     private let content: Locked<Content>
 
     /// A device over a database that goes on from a disk.
-    ///
-    /// - Parameter configure: Changes the engine's configuration before the engine is made.
+    /// `configure` may change the engine's configuration before the engine is made.
     public init(
         _ name: String, database: any RecordDatabase, disk: Disk = Disk(), clock: ManualClock,
         policy: SyncEngine.TriggerPolicy = .manual,

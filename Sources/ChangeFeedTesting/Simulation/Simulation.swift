@@ -22,8 +22,7 @@ public struct Simulation: Sendable {
     private let storage: @Sendable () -> SimulationStore
 
     /// A simulation of so many steps that follow from the seed.
-    ///
-    /// - Parameter storage: Gives a new, empty store for each run; nil for one in memory.
+    /// `storage` gives a new, empty store for each run; nil stands for one in memory.
     public init(
         seed: UInt64, devices: Int = 3, steps: Int = 300, storage: (@Sendable () -> SimulationStore)? = nil
     ) {
