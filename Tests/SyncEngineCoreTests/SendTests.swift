@@ -598,6 +598,32 @@ final class SendTests: XCTestCase {
         }
     }
 
+    func test6_13_6_aRepetitionWithMoreItemsThanALookUpIsToldWhole() async throws {
+        for isOneUnreadable in [false, true] {
+            let world = World()
+            try await world.makeZone()
+            let device = try world.device { $0.limits.itemsPerLookup = 2 }
+            device.database.plan.fail(
+                .modifyRecords, number: 1, with: .lostAnswer(ChangeFeedError(.networkFailure, "gone")))
+            device.save(numbered("r", 0..<5).map { Record.ID($0) })
+            _ = try? await device.engine.sendChanges()
+            try await device.engine.fetchChanges()
+            if isOneUnreadable {
+                // The second look-up fails: nothing is told, nothing is dropped, and it is tried again.
+                device.database.plan.fail(
+                    .records, number: 2, with: .error(ChangeFeedError(.serviceUnavailable, "busy")))
+                _ = try? await device.engine.sendChanges()
+                XCTAssertEqual(device.engine.state.inFlightRecordZoneChanges.count, 5)
+                device.database.plan = FaultPlan()
+            }
+            let outcome = try await device.engine.sendChanges()
+            XCTAssertEqual(outcome.failedRecords.count, 0)
+            XCTAssertEqual(device.engine.state.pendingRecordZoneChanges, [])
+            XCTAssertEqual(device.engine.state.inFlightRecordZoneChanges, [])
+            XCTAssertEqual(device.records.values.filter { $0.recordChangeTag == nil }.count, 0)
+        }
+    }
+
     func test6_13_6_aRefusalThatIsOlderThanWhatWasFetchedSinceIsNotTold() async throws {
         let world = World()
         try await world.makeZone(.notes, ["a"])

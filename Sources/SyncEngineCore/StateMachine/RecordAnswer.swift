@@ -62,14 +62,19 @@ struct RecordAnswer: Sendable {
     /// is a failure.
     ///
     /// Gives the saves that somebody has changed since (the app has that version in what it has fetched, and sends what it
-    /// made of it, if anything), and the deletions after which somebody has created the record anew.
+    /// made of it, if anything), and the deletions after which somebody has created the record anew. What was not looked
+    /// up, or could not be, stays in ``overtaken``.
     mutating func resolveOvertaken(
         _ results: [Record.ID: Result<Record, ChangeFeedError>]
     ) -> (changed: [Record.ID], recreated: [Record.ID]) {
         var changed: [Record.ID] = []
         var recreated: [Record.ID] = []
+        var unknown: [Record.ID] = []
         for recordID in overtaken {
-            let latest = results[recordID] ?? .failure(.unanswered(recordID))
+            guard let latest = results[recordID], latest.saysWhatThereIs else {
+                unknown.append(recordID)
+                continue
+            }
             if let index = deleted.firstIndex(of: recordID) {
                 guard case .success = latest else { continue }
                 deleted.remove(at: index)
@@ -83,7 +88,7 @@ struct RecordAnswer: Sendable {
                 saved.remove(at: index)
             }
         }
-        overtaken = []
+        overtaken = unknown
         return (changed, recreated)
     }
 
@@ -221,4 +226,14 @@ extension SyncEngineError {
 
 extension RecordZone.ID {
     var isDefaultZone: Bool { sameBytes(zoneName, RecordZone.ID.defaultZoneName) }
+}
+
+extension Result<Record, ChangeFeedError> {
+    /// Whether a look-up has found the record, or that it is not there. Any other failure says nothing about it.
+    fileprivate var saysWhatThereIs: Bool {
+        switch self {
+        case .success: true
+        case .failure(let error): [.unknownItem, .zoneNotFound, .userDeletedZone].contains(error.code)
+        }
+    }
 }

@@ -443,7 +443,7 @@ struct SendPass: Sendable {
         dealWithSplit(&answer, &basis, &memory)
         dealWithSiblings(&answer, &basis)
         dealWithRetries(&answer, &basis, &memory)
-        let missing = answer.withoutServerRecord + answer.overtaken
+        let missing = answer.overtaken + answer.withoutServerRecord
         if missing.isEmpty || isAborted { return report(answer, &basis, &memory) }
         step = .lookingUp(answer)
         basis.note(.requested("\(missing.count) records of which the answer is not the latest"))
@@ -589,6 +589,15 @@ struct SendPass: Sendable {
             for recordID in recreated {
                 basis.record([.recordDone(recordID, answer.request.generations[recordID] ?? 0)])
                 basis.note(.satisfied(recordID, because: "it was deleted, and is there anew"))
+            }
+            let unasked = (answer.overtaken + answer.withoutServerRecord).filter {
+                records[$0] == nil && answer.serverRecords[$0] == nil
+            }
+            // A request may have more items than one look-up; an answer with nothing in it would bring no more.
+            if !records.isEmpty, !unasked.isEmpty, !isAborted {
+                step = .lookingUp(answer)
+                basis.note(.requested("\(unasked.count) more records of which the answer is not the latest"))
+                return .requestRecords(basis.recordsRequest(Array(unasked.prefix(basis.limits.itemsPerLookup))))
             }
         case .failure(let error):
             basis.note(.failed("records", code: "\(error.code)", retryAfter: error.retryAfter))
